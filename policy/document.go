@@ -1,0 +1,118 @@
+// Package policy is the vocabulary of Pacekeeper and every decision it makes: parsing, overlaying, clamping, compiling
+// and summarising documents, and deciding single attempts. It is pure: values in, values out; no IO, clock or
+// randomness.
+package policy
+
+// Mode says what a limit that is hit does.
+type Mode string
+
+// The modes of an action.
+const (
+	Hard Mode = "hard" // refuses
+	Soft Mode = "soft" // lets pass with code 2; takes no strike, step or ban
+)
+
+// OnFailure says how an attempt is decided while Redis cannot answer.
+type OnFailure string
+
+// The failure rules of an action.
+const (
+	Allow  OnFailure = "allow"
+	Refuse OnFailure = "refuse"
+)
+
+// Algorithm names how a window counts.
+type Algorithm string
+
+// The algorithms. Only SlidingWindow is enforced today; documents that ask for another are refused as not available yet.
+const (
+	SlidingWindow  Algorithm = "sliding_window"
+	FixedWindow    Algorithm = "fixed_window"
+	SlidingCounter Algorithm = "sliding_counter"
+	TokenBucket    Algorithm = "token_bucket"
+	LeakyBucket    Algorithm = "leaky_bucket"
+)
+
+// Penalty is what a step of the ladder does.
+type Penalty string
+
+// The penalties of a ladder.
+const (
+	Mute   Penalty = "mute"   // may not speak for ForMS
+	Review Penalty = "review" // held until a moderator decides, at most 7 days
+	Remove Penalty = "remove" // refused for 24 h; the platform is asked to remove the member
+)
+
+// Setting is one value of a document: absent (follows the defaults), null (none), or stated. The zero Setting is absent.
+type Setting[T any] struct {
+	Set   bool // stated in the document, be it a value or null
+	Null  bool // stated as null; Value is then the zero value
+	Value T
+}
+
+// State makes a stated Setting.
+func State[T any](v T) Setting[T] { return Setting[T]{Set: true, Value: v} }
+
+// None makes a Setting stated as null.
+func None[T any]() Setting[T] { return Setting[T]{Set: true, Null: true} }
+
+// Document is what a group admin saves, and the shape of the system's defaults. Absent settings follow the defaults,
+// today's and tomorrow's; stated ones are pinned even if equal. The zero Document states nothing.
+type Document struct {
+	TimeZone    Setting[string] // IANA name
+	Actions     map[string]ActionDocument
+	ExemptRoles Setting[[]string]
+	Penalties   PenaltiesDocument
+	Notices     map[string]map[string]string // language (en, zh) → key (too_soon, too_many) → text, ≤ 160 characters
+}
+
+// ActionDocument holds what a document states of one action. MinIntervalMS, Window and Ban may be null.
+type ActionDocument struct {
+	Enabled       Setting[bool]
+	Mode          Setting[Mode]
+	MinIntervalMS Setting[int64]
+	Window        Setting[Window]
+	Ban           Setting[Ban]
+	OnFailure     Setting[OnFailure]
+}
+
+// PenaltiesDocument holds what a document states of penalties.
+type PenaltiesDocument struct {
+	Ladder            Setting[[]Step]
+	ForgiveOneEveryMS Setting[int64]
+}
+
+// Window limits accepted attempts to Limit in any PeriodMS. CountRefused makes refused attempts count too.
+type Window struct {
+	Algorithm    Algorithm
+	Limit        int64 // attempts, 1 to MaxLimit
+	PeriodMS     int64 // milliseconds, 1 to MaxPeriodMS
+	CountRefused bool
+}
+
+// Ban keeps a member from the action for ForMS milliseconds after its window refused.
+type Ban struct {
+	ForMS int64
+}
+
+// Step is one rung of the ladder: at After strikes or more, Do. ForMS is the length of a mute in milliseconds, else 0.
+type Step struct {
+	After int64
+	Do    Penalty
+	ForMS int64
+}
+
+// The absolute ranges of numbers, whatever the bounds say: what the packed forms in Redis can hold.
+const (
+	MaxIntervalMS = 86_400_000    // 1 day
+	MaxPeriodMS   = 604_800_000   // 7 days
+	MaxLimit      = 10_000        // 4 bytes of state for each
+	MaxMuteMS     = 2_592_000_000 // 30 days
+	MaxBanMS      = 2_592_000_000 // 30 days
+	MaxForgiveMS  = 2_592_000_000 // 30 days
+	MaxStrikes    = 255
+	MaxSteps      = 6
+
+	ReviewHoldMS = 604_800_000 // a review holds for 7 days at most
+	RemoveHoldMS = 86_400_000  // a removal refuses for 24 h
+)

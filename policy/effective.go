@@ -1,0 +1,52 @@
+package policy
+
+// Effective is a document over the defaults, clamped: what is in force for a group. It is complete; it never holds a
+// value outside the bounds.
+type Effective struct {
+	TimeZone          string
+	Actions           map[string]Action // every registered action
+	ExemptRoles       []string          // sorted; always holds owner
+	Ladder            []Step
+	ForgiveOneEveryMS int64
+	Notices           map[string]map[string]string
+}
+
+// Action is the effective policy of one action.
+type Action struct {
+	Enabled       bool
+	Mode          Mode
+	MinIntervalMS int64   // 0 = none
+	Window        *Window // nil = none
+	Ban           *Ban    // nil = none
+	OnFailure     OnFailure
+	FromGroup     bool // the group's document names the action; else it comes from the defaults
+}
+
+// Clamp reports one requested value that is not in force. Requested and Effective are JSON values (a number, bool,
+// string, nil, or an array's length); Bound is min, max or forbidden; Limit is the bound itself.
+type Clamp struct {
+	Path      string // JSON pointer into the document
+	Requested any
+	Effective any
+	Bound     string
+	Limit     any
+}
+
+// Compiled is the effective policy of one action of one group as the scripts read it. The zero Compiled is disabled.
+type Compiled struct {
+	Action            string
+	Version           int64 // the group's version, 0 = the defaults
+	Order             int64
+	Enabled           bool
+	Speech            bool
+	Mode              Mode
+	MinIntervalMS     int64 // 0 = none
+	Limit             int64 // 0 = no window
+	PeriodMS          int64
+	CountRefused      bool
+	BanForMS          int64 // 0 = none
+	OnFailure         OnFailure
+	ExemptRoles       []string
+	Ladder            []Step
+	ForgiveOneEveryMS int64
+}
