@@ -1,0 +1,76 @@
+# make help lists what there is to run.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Go and npm want a home for their caches: give them one where the environment has none.
+ifeq ($(strip $(HOME)),)
+export HOME := $(shell d=$${TMPDIR:-/tmp}/pacekeeper-home-$$(id -u); mkdir -p -m 700 "$$d" && echo "$$d")
+endif
+export REDOCLY_TELEMETRY := off
+export NPM_CONFIG_UPDATE_NOTIFIER := false
+
+GOLANGCI  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+REDOCLY   := npx --yes @redocly/cli@2.77.0
+OPENAPITS := npx --yes openapi-typescript@7.13.0
+GENERATED := api/openapi.gen.go client/client.gen.go client/typescript/pacekeeper.d.ts
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Serve everything from this checkout on 127.0.0.1:8080, nothing to set up
+	go run ./cmd/server
+
+.PHONY: demo
+demo: ## The same, with sample groups and a trickle of traffic
+	go run ./cmd/server --demo
+
+.PHONY: build
+build: ## Build the one binary into bin/server
+	CGO_ENABLED=0 go build -trimpath -o bin/server ./cmd/server
+
+.PHONY: test
+test: prerequisites ## Install what is missing, then run every test
+	go vet ./...
+	go test -timeout 20m ./...
+
+.PHONY: race
+race: prerequisites ## Run the packages that share memory under the race detector
+	go test -race -short -timeout 20m ./cmd/server ./store ./sync ./ui
+
+.PHONY: prerequisites
+prerequisites: ## Install PostgreSQL and Redis for the tests where they are missing
+	@.ci/prerequisites
+
+.PHONY: lint
+lint: ## Check style and import directions (.golangci.yml)
+	$(GOLANGCI) run
+
+.PHONY: fmt
+fmt: ## Format the code as lint wants it
+	$(GOLANGCI) fmt
+
+.PHONY: generate
+generate: ## Regenerate the server layer and the Go client from openapi.yaml
+	go generate ./...
+
+.PHONY: generate-check
+generate-check: generate ## Fail if generated code is not what openapi.yaml says
+	git diff --exit-code -- $(GENERATED)
+
+.PHONY: spec
+spec: ## Lint openapi.yaml, compare the TypeScript types with it (needs npx)
+	$(REDOCLY) lint openapi.yaml
+	$(OPENAPITS) openapi.yaml -o client/typescript/pacekeeper.d.ts
+	git diff --exit-code -- client/typescript
+
+.PHONY: bench
+bench: prerequisites ## Measure and print the figures of docs/benchmarks.md (a quiet box, about 5 minutes)
+	@.ci/bench
+
+.PHONY: ci
+ci: ## Everything that must hold before a change lands
+	.ci/run
