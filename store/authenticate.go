@@ -1,0 +1,5 @@
+package store
+
+type tokenCache struct{}
+
+func newTokenCache() tokenCache { return tokenCache{} }

@@ -1,0 +1,5 @@
+package store
+
+type systemCache struct{}
+
+func newSystemCache() systemCache { return systemCache{} }
