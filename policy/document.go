@@ -66,7 +66,7 @@ type Document struct {
 	Notices     map[string]map[string]string // language (en, zh) → key (too_soon, too_many) → text, ≤ 160 characters
 }
 
-// ActionDocument holds what a document states of one action. MinIntervalMS, Window and Ban may be null.
+// ActionDocument holds what a document states of one action. MinIntervalMS, Window, Ban and Group may be null.
 type ActionDocument struct {
 	Enabled       Setting[bool]
 	Mode          Setting[Mode]
@@ -74,6 +74,7 @@ type ActionDocument struct {
 	Window        Setting[Window]
 	Ban           Setting[Ban]
 	OnFailure     Setting[OnFailure]
+	Group         Setting[struct{}] // null only: limits for the whole group are not available yet
 }
 
 // PenaltiesDocument holds what a document states of penalties.

@@ -1,0 +1,212 @@
+package policy
+
+import "strconv"
+
+func (p *documentParser) actions(i int32) map[string]ActionDocument {
+	if !p.isObject(i, "actions") || p.nodes[i].size == 0 {
+		return nil
+	}
+	actions := make(map[string]ActionDocument, p.nodes[i].size)
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
+		name := p.bytes(k)
+		if !validName(name) {
+			p.add(k, "format", "an action's name must start with a–z and hold at most 32 of a–z, 0–9, _ and -")
+			continue
+		}
+		p.action = intern(name)
+		actions[p.action] = p.actionDocument(k + 1)
+	}
+	return actions
+}
+
+func (p *documentParser) actionDocument(i int32) (a ActionDocument) {
+	if !p.isObject(i, "an action") {
+		return a
+	}
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
+		v := k + 1
+		switch string(p.bytes(k)) {
+		case "enabled":
+			a.Enabled = p.boolean(v, "enabled")
+		case "mode":
+			a.Mode = p.mode(v)
+		case "min_interval_ms":
+			a.MinIntervalMS = p.interval(v)
+		case "window":
+			a.Window = p.window(v)
+		case "ban":
+			a.Ban = p.ban(v)
+		case "on_failure":
+			a.OnFailure = p.onFailure(v)
+		case "group":
+			a.Group = p.group(v)
+		default:
+			p.unknown(k, "enabled", "mode", "min_interval_ms", "window", "ban", "on_failure", "group")
+		}
+	}
+	return a
+}
+
+func (p *documentParser) boolean(i int32, name string) (s Setting[bool]) {
+	switch p.nodes[i].kind {
+	case kindTrue:
+		return State(true)
+	case kindFalse:
+		return State(false)
+	}
+	p.add(i, "type", name+" must be true or false")
+	return s
+}
+
+func (p *documentParser) mode(i int32) (s Setting[Mode]) {
+	if p.nodes[i].kind == kindString {
+		switch string(p.bytes(i)) {
+		case "hard":
+			return State(Hard)
+		case "soft":
+			return State(Soft)
+		}
+	}
+	p.notOneOf(i, "mode", "hard", "soft")
+	return s
+}
+
+func (p *documentParser) onFailure(i int32) (s Setting[OnFailure]) {
+	if p.nodes[i].kind == kindString {
+		switch string(p.bytes(i)) {
+		case "allow":
+			return State(Allow)
+		case "refuse":
+			return State(Refuse)
+		}
+	}
+	p.notOneOf(i, "on_failure", "allow", "refuse")
+	return s
+}
+
+func (p *documentParser) interval(i int32) Setting[int64] {
+	if p.nodes[i].kind == kindNull {
+		return None[int64]()
+	}
+	return p.milliseconds(i, "min_interval_ms")
+}
+
+// milliseconds reads a number of milliseconds above 0.
+func (p *documentParser) milliseconds(i int32, name string) Setting[int64] {
+	return p.positive(i, name, "milliseconds")
+}
+
+// positive reads a number above 0. A fault names what the bounds allow, where they are known.
+func (p *documentParser) positive(i int32, name, unit string) (s Setting[int64]) {
+	if p.nodes[i].kind == kindNumber {
+		if v, whole := wholeNumber(p.raw(i)); whole && v > 0 && v <= maxStored {
+			return State(v)
+		}
+	}
+	want := number{name, unit, 1, maxStored}
+	at := len(p.fields)
+	p.integer(i, want)
+	if p.bounds == nil || len(p.fields) == at {
+		return s
+	}
+	r := p.bounds.of(p.action, name)
+	p.fields[at].Detail = name + " must be a whole number of " + unit + "; from " + strconv.FormatInt(r.Min, 10) +
+		" to " + strconv.FormatInt(r.Max, 10) + " is in force"
+	return s
+}
+
+func (p *documentParser) group(i int32) (s Setting[struct{}]) {
+	if p.nodes[i].kind == kindNull {
+		return None[struct{}]()
+	}
+	p.notAvailable(i, "group (a limit for the whole group)")
+	return s
+}
+
+func (p *documentParser) notAvailable(i int32, what string) {
+	p.add(i, "not_available", what+" is not available yet")
+}
+
+func (p *documentParser) window(i int32) (s Setting[Window]) {
+	if p.nodes[i].kind == kindNull {
+		return None[Window]()
+	}
+	if !p.isObject(i, "window") {
+		return s
+	}
+	w, available := p.algorithm(i)
+	if !available {
+		return s
+	}
+	var hasLimit, hasPeriod bool
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
+		v := k + 1
+		switch string(p.bytes(k)) {
+		case "algorithm":
+		case "limit":
+			hasLimit = true
+			w.Limit = p.positive(v, "limit", "attempts").Value
+		case "period_ms":
+			hasPeriod = true
+			w.PeriodMS = p.milliseconds(v, "period_ms").Value
+		case "count_refused":
+			w.CountRefused = p.boolean(v, "count_refused").Value
+		case "align", "buckets", "capacity", "refill_ms", "queue", "leak_ms":
+			p.notAvailable(k, p.text(k)+" (a part of another algorithm)")
+		default:
+			p.unknown(k, "algorithm", "limit", "period_ms", "count_refused")
+		}
+	}
+	if !hasLimit {
+		p.addUnder(i, "limit", "required", "a window needs limit: a number of attempts")
+	}
+	if !hasPeriod {
+		p.addUnder(i, "period_ms", "required", "a window needs period_ms: a number of milliseconds")
+	}
+	return State(w)
+}
+
+// algorithm reads the algorithm of a window first, because the other keys hang on it. Windows of an algorithm that is
+// not enforced yet are not looked at further.
+func (p *documentParser) algorithm(window int32) (w Window, available bool) {
+	i := p.member(window, []byte("algorithm"))
+	if i == 0 {
+		p.addUnder(window, "algorithm", "required", "a window needs algorithm: "+string(SlidingWindow))
+		return Window{Algorithm: SlidingWindow}, true
+	}
+	if p.nodes[i].kind == kindString {
+		switch a := Algorithm(p.bytes(i)); a {
+		case SlidingWindow:
+			return Window{Algorithm: SlidingWindow}, true
+		case FixedWindow, SlidingCounter, TokenBucket, LeakyBucket:
+			p.notAvailable(i, "the algorithm "+string(a))
+			return w, false
+		}
+	}
+	p.notOneOf(i, "algorithm", string(SlidingWindow))
+	return Window{Algorithm: SlidingWindow}, true
+}
+
+func (p *documentParser) ban(i int32) (s Setting[Ban]) {
+	if p.nodes[i].kind == kindNull {
+		return None[Ban]()
+	}
+	if !p.isObject(i, "ban") {
+		return s
+	}
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
+		switch string(p.bytes(k)) {
+		case "for_ms":
+			s = State(Ban{ForMS: p.milliseconds(k+1, "for_ms").Value})
+		case "until":
+			s.Set = true
+			p.notAvailable(k, "until (a ban to a moment)")
+		default:
+			p.unknown(k, "for_ms")
+		}
+	}
+	if !s.Set {
+		p.addUnder(i, "for_ms", "required", "a ban needs for_ms: a number of milliseconds")
+	}
+	return s
+}
