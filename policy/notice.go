@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // The languages and keys of notices.
 const (
@@ -18,4 +21,71 @@ func placeholder(text string) string {
 		}
 	}
 	return ""
+}
+
+// Notice is what the member is told of a decision: one line in the language (en or zh; others get en), or "" where the
+// attempt passes without a word. Texts are the effective notices of the group; a key that is missing or empty has the
+// system's text. Waits are whole seconds, rounded up, never 0.
+func Notice(lang string, texts map[string]map[string]string, d Decision, p Compiled) string {
+	if lang != Chinese {
+		lang = English
+	}
+	var text string
+	switch d.Code {
+	case RefusedInterval:
+		text = texts[lang][NoticeTooSoon]
+	case RefusedLimit:
+		text = texts[lang][NoticeTooMany]
+	}
+	if text == "" {
+		text = systemNotice(lang, d.Code, p.Action == "message")
+	}
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	return strings.NewReplacer(
+		"{wait}", waitText(d.WaitMS, lang),
+		"{limit}", strconv.FormatInt(p.Limit, 10),
+		"{period}", DurationText(p.PeriodMS, lang),
+	).Replace(text)
+}
+
+// systemNotice is the text of a code where the group has none of its own.
+func systemNotice(lang string, code DecisionCode, message bool) string {
+	english, chinese := "", ""
+	switch code {
+	case RefusedInterval, AllowedWarned:
+		english = "You’re going too fast. Please wait {wait} before the next try."
+		chinese = "您的操作太快了，请等待 {wait}后再试。"
+		if message {
+			english = "You’re writing quickly. Please wait {wait} before the next message."
+			chinese = "您发言太快了，请等待 {wait}后再发。"
+		}
+	case RefusedLimit:
+		english = "At most {limit} in {period} here. Please wait {wait} before the next try."
+		chinese = "{period}内最多 {limit} 次，请等待 {wait}后再试。"
+		if message {
+			english = "At most {limit} messages in {period} here. Please wait {wait} before the next message."
+			chinese = "{period}内最多发 {limit} 条消息，请等待 {wait}后再发。"
+		}
+	case RefusedMuted:
+		english = "You’re muted in this group. You can write again in {wait}."
+		chinese = "您在本群已被禁言，{wait}后可以再发言。"
+	case RefusedBanned:
+		english = "You’ve reached the limit. You can do this again in {wait}."
+		chinese = "您已达到上限，{wait}后可以再试。"
+	case RefusedRemoved:
+		english = "You can’t take part in this group at the moment."
+		chinese = "您目前不能参与本群。"
+	case RefusedReview:
+		english = "You can’t write here until a moderator has decided."
+		chinese = "您的发言需等待管理员审核。"
+	case RefusedDegraded:
+		english = "This isn’t possible right now. Please try again in a moment."
+		chinese = "暂时无法处理，请稍后再试。"
+	}
+	if lang == Chinese {
+		return chinese
+	}
+	return english
 }

@@ -1,3 +1,0 @@
-package policy
-
-func Summary(e Effective, action, lang string) string { return "" }
