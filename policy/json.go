@@ -37,7 +37,7 @@ func CheckKeys(data []byte, known ...string) error {
 // readStrict reads a text into a tree and refuses NaN and its like, which the scanner lets pass.
 func readStrict(data []byte) (*tree, error) {
 	var s scanner
-	if err := s.parse(data, make([]node, 0, len(data)/8+1)); err != nil {
+	if err := s.parse(data); err != nil {
 		return nil, err
 	}
 	for i := range s.nodes {

@@ -10,6 +10,7 @@ import (
 
 const (
 	maxDepth       = 32 // of objects and arrays in each other
+	bytesPerNode   = 7  // of dense documents
 	linearKeys     = 16 // objects with more members look for duplicate keys in a map
 	maxJSONBytes   = math.MaxInt32 / 2
 	errNULInString = "NUL is not allowed in a string"
@@ -25,9 +26,9 @@ type scanner struct {
 	twice   int32 // the key that occurs twice, 0 = none
 }
 
-// parse reads the whole text. buf is memory for the nodes, best on the caller's stack.
-func (s *scanner) parse(data []byte, buf []node) error {
-	s.data, s.nodes = data, buf[:0]
+// parse reads the whole text.
+func (s *scanner) parse(data []byte) error {
+	s.data, s.nodes = data, make([]node, 0, len(data)/bytesPerNode+8)
 	if s.utf8() && s.value(0) && s.end() {
 		return nil
 	}
@@ -75,14 +76,20 @@ func (s *scanner) utf8() bool {
 
 // peek skips white space and returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; c {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
+	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
+		return s.data[s.pos]
+	}
+	return s.skip()
+}
+
+func (s *scanner) skip() byte {
+	for i := s.pos; i < len(s.data); i++ {
+		if c := s.data[i]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			s.pos = i
 			return c
 		}
 	}
+	s.pos = len(s.data)
 	return 0
 }
 
@@ -217,6 +224,22 @@ func (s *scanner) word(word string, k kind) bool {
 
 func (s *scanner) number() bool {
 	start := s.pos
+	if s.data[start]-'1' < 9 { // digits alone, the usual case
+		end := start + 1
+		for end < len(s.data) && s.data[end]-'0' < 10 {
+			end++
+		}
+		if end < len(s.data) && s.data[end] != '.' && s.data[end]|0x20 != 'e' {
+			s.leaf(kindNumber, start, end, false)
+			s.pos = end
+			return true
+		}
+	}
+	return s.anyNumber()
+}
+
+func (s *scanner) anyNumber() bool {
+	start := s.pos
 	if s.data[s.pos] == '-' {
 		s.pos++
 		if s.pos < len(s.data) && s.data[s.pos] == 'I' {
@@ -254,16 +277,34 @@ func (s *scanner) digits() (n int) {
 	return n
 }
 
+// stringValue reads a string without anything special in it; the first special byte leads to specialString.
 func (s *scanner) stringValue() bool {
-	start, escaped := s.pos+1, false
-	for s.pos++; s.pos < len(s.data); s.pos++ {
+	data, start := s.data, s.pos+1
+	for i := start; i < len(data); i++ {
+		c := data[i]
+		if c == '"' {
+			s.leaf(kindString, start, i, false)
+			s.pos = i + 1
+			return true
+		}
+		if c == '\\' || c < ' ' {
+			s.pos = i
+			return s.specialString(start)
+		}
+	}
+	s.pos = len(data)
+	return s.unexpected("the closing '\"' of a string")
+}
+
+// specialString reads on from the first backslash or control character of a string.
+func (s *scanner) specialString(start int) bool {
+	for ; s.pos < len(s.data); s.pos++ {
 		switch c := s.data[s.pos]; {
 		case c == '"':
-			s.leaf(kindString, start, s.pos, escaped)
+			s.leaf(kindString, start, s.pos, true)
 			s.pos++
 			return true
 		case c == '\\':
-			escaped = true
 			if !s.escape() {
 				return false
 			}
@@ -317,10 +358,9 @@ func (s *scanner) uniqueKeys(object int32) bool {
 	if s.nodes[object].size > linearKeys {
 		return s.uniqueManyKeys(object)
 	}
-	for k := object + 1; k < s.nodes[object].next; k = s.nodes[k+1].next {
-		key := s.bytes(k)
+	for k := s.nodes[object+2].next; k < s.nodes[object].next; k = s.nodes[k+1].next {
 		for other := object + 1; other < k; other = s.nodes[other+1].next {
-			if s.same(other, key) {
+			if s.sameKey(other, k) {
 				return s.failTwice(k)
 			}
 		}
@@ -328,11 +368,12 @@ func (s *scanner) uniqueKeys(object int32) bool {
 	return true
 }
 
-func (s *scanner) same(i int32, key []byte) bool {
-	if n := s.nodes[i]; !n.escaped {
-		return string(s.data[n.start:n.end]) == string(key)
+func (s *scanner) sameKey(i, j int32) bool {
+	a, b := &s.nodes[i], &s.nodes[j]
+	if a.escaped || b.escaped {
+		return string(s.bytes(i)) == string(s.bytes(j))
 	}
-	return string(s.bytes(i)) == string(key)
+	return a.end-a.start == b.end-b.start && string(s.data[a.start:a.end]) == string(s.data[b.start:b.end])
 }
 
 func (s *scanner) uniqueManyKeys(object int32) bool {

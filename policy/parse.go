@@ -20,9 +20,8 @@ func ParseDocument(data []byte) (Document, error) { return parseDocument(data, n
 func (s *System) ParseDocument(data []byte) (Document, error) { return parseDocument(data, &s.Bounds) }
 
 func parseDocument(data []byte, bounds *Bounds) (Document, error) {
-	var buf [128]node
 	var s scanner
-	if err := s.parse(data, buf[:]); err != nil {
+	if err := s.parse(data); err != nil {
 		return Document{}, err
 	}
 	p := documentParser{faults: faults{tree: &s.tree}, bounds: bounds}
@@ -110,13 +109,31 @@ func (p *documentParser) role(i int32) (string, bool) {
 
 // intern spares the common names an allocation.
 func intern(text []byte) string {
-	for _, name := range [...]string{
-		"message", "comment", "like", "upload", "sms", "login", "coupon",
-		RoleOwner, RoleAdmin, RoleBot, RoleVIP, RoleMember,
-	} {
-		if string(text) == name {
-			return name
-		}
+	switch string(text) {
+	case "message":
+		return "message"
+	case "comment":
+		return "comment"
+	case "like":
+		return "like"
+	case "upload":
+		return "upload"
+	case RoleOwner:
+		return RoleOwner
+	case RoleAdmin:
+		return RoleAdmin
+	case RoleBot:
+		return RoleBot
+	case RoleVIP:
+		return RoleVIP
+	case English:
+		return English
+	case Chinese:
+		return Chinese
+	case NoticeTooSoon:
+		return NoticeTooSoon
+	case NoticeTooMany:
+		return NoticeTooMany
 	}
 	return string(text)
 }

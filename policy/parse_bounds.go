@@ -15,7 +15,7 @@ const (
 // enforced yet (capacity, refill_ms, leak_ms, buckets); actions need "*" alone. Errors are as those of ParseDocument.
 func ParseBounds(data []byte) (Bounds, error) {
 	var s scanner
-	if err := s.parse(data, make([]node, 0, 512)); err != nil {
+	if err := s.parse(data); err != nil {
 		return Bounds{}, err
 	}
 	p := boundsParser{faults{tree: &s.tree}}

@@ -11,7 +11,7 @@ func (p *documentParser) notices(i int32) map[string]map[string]string {
 	}
 	var all map[string]map[string]string
 	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
-		language := p.text(k)
+		language := intern(p.bytes(k))
 		if language != English && language != Chinese {
 			p.unknown(k, English, Chinese)
 			continue
@@ -32,7 +32,7 @@ func (p *documentParser) noticeTexts(i int32) map[string]string {
 	}
 	texts := make(map[string]string, 2)
 	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
-		key := p.text(k)
+		key := intern(p.bytes(k))
 		switch {
 		case key != NoticeTooSoon && key != NoticeTooMany:
 			p.unknown(k, NoticeTooSoon, NoticeTooMany)

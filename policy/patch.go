@@ -5,13 +5,13 @@ package policy
 // error is CodeMalformed and speaks of the patch.
 func MergePatch(target, patch []byte) ([]byte, error) {
 	var onto, by scanner
-	if err := by.parse(patch, nil); err != nil {
+	if err := by.parse(patch); err != nil {
 		return nil, err
 	}
 	if len(target) == 0 {
 		target = []byte("{}")
 	}
-	if err := onto.parse(target, nil); err != nil {
+	if err := onto.parse(target); err != nil {
 		return nil, err
 	}
 	m := merger{onto: &onto.tree, by: &by.tree, out: make([]byte, 0, len(target)+len(patch))}

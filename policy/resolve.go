@@ -16,7 +16,7 @@ const (
 
 // Resolve lays a document over the defaults and clamps it: what is in force, and what of the document's own requests is
 // not. Absent settings follow the defaults; arrays, window and ban are taken whole. A switch that bounds forbid (null,
-// enabled: false, soft) leaves the defaults' value of that key in force. Actions that are not registered are ignored.
+// enabled: false, soft) leaves the defaults' value of that key in force. Actions that are not registered are ignored. What it returns may share memory with the document.
 func (s *System) Resolve(d Document) (Effective, []Clamp) {
 	e := s.base
 	r := resolver{}
@@ -53,10 +53,10 @@ func withOwner(roles []string) []string {
 }
 
 func overlayNotices(base, over map[string]map[string]string) map[string]map[string]string {
-	all := maps.Clone(base)
-	if all == nil {
-		all = make(map[string]map[string]string, len(over))
+	if len(base) == 0 {
+		return over
 	}
+	all := maps.Clone(base)
 	for language, texts := range over {
 		merged := make(map[string]string, 2)
 		maps.Copy(merged, base[language])
