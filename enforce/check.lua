@@ -1,0 +1,365 @@
+-- Decides one attempt and records what it leaves behind. policy/decide.go is the reference; a parity test holds both
+-- together, cell by cell.
+--
+-- KEYS  1 policy:<action>|<group>   hash, compiled policy of the group; missing or damaged = KEYS[2]
+--       2 default:<action>          hash, compiled defaults; missing or damaged = the factory values below
+--       3 state:<action>|<group>|<user>   packed state of this action
+--       4 member:<group>|<user>     packed strikes and mute, over all speech actions
+--       5 exempt:<group>            sorted set, user -> expiry ms
+--       6 muted:<group>             sorted set, user -> end ms
+--       7 events                    stream of the shard
+-- ARGV  1 user    absent or empty = the part of KEYS[3] behind its last |
+--       2 roles   of the member, comma separated; absent or empty = none
+--       3 cost    attempts asked for, a decimal integer; absent or empty = 1, 0 = peek (answers, changes nothing)
+--       4 now     ms since the epoch, for tests; absent = the clock of Redis
+-- Result  seven integers {code, wait_ms, remaining, limit, strikes, step, version}; codes as in policy/decide.go
+-- Errors  only those of Redis itself (out of memory, read-only replica); never from what the keys hold
+-- Cost    an allowed attempt is 5 calls (HGET, GET, GET, TIME, SET), about as much as a GCRA limiter
+--
+-- Moments are ms since the epoch. Packed numbers are big-endian:
+--   program  format 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4; per step after 1, do 1, for 4
+--   state    flags 1 (1 = has a ban), last 6, [ban_start 6, ban_end 6], then 4 for each recorded attempt (mod 2^32)
+--   member   format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
+
+local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
+local byte, char, sub = string.byte, string.char, string.sub
+
+-- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
+local program
+for source = 1, 3 do
+  if source < 3 then
+    program = try('HGET', KEYS[source], 'program')
+  else
+    program = '\1\9\0\0\7\208\0\8\0\0\117\48\0\0\0\0\0\0\0\0\0\0\9\39\192'
+      .. '\3m\0\0\234\96\4m\0\4\147\224\5m\0\54\238\128\6r\0\0\0\0'
+  end
+  if type(program) == 'string' and byte(program) == 1 and #program >= 25 and #program <= 61
+    and (#program - 25) % 6 == 0 then
+    break
+  end
+end
+local _, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
+local interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
+local limit = l1 * 256 + l2
+local period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
+local version = (((v1 * 256 + v2) * 256 + v3) * 256 + v4) * 256 + v5
+local enabled = flags % 2 == 1
+local soft = flags % 4 >= 2
+local count_refused = flags % 8 >= 4
+local speech = flags % 16 >= 8
+if limit > 0 and period == 0 then period = 30000 end
+
+local cost = ARGV[3]
+if not cost or cost == '' or cost == '1' then
+  cost = 1
+elseif #cost <= 15 and not cost:find('%D') then
+  cost = tonumber(cost, 10)
+else
+  cost = -1
+end
+
+local now = ARGV[4]
+if now and #now <= 14 and now:find('^%d+$') then
+  now = tonumber(now, 10)
+else
+  local time = call('TIME')
+  local us = time[2] + 0
+  now = time[1] * 1000 + (us - us % 1000) / 1000
+end
+
+-- The member: strikes after forgiveness, and the mute if one is in force.
+local record = speech and try('GET', KEYS[4])
+local strikes, last_strike, held_until, mute_start, mute_end, cause, mute_step = 0, 0, 0, 0, 0, 48, 0
+local muted, forgive = 0, nil
+if record then
+  local f1, f2, f3, f4 = byte(program, 22, 25)
+  forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+  if forgive == 0 then forgive = 600000 end
+  local stored = 0
+  if type(record) == 'string' and #record == 28 and byte(record) == 1 then
+    local _, s, a1, a2, a3, a4, a5, a6, b1, b2, b3, b4, b5, b6, c1, c2, c3, c4, c5, c6, d1, d2, d3, d4, d5, d6, why, step =
+      byte(record, 1, 28)
+    last_strike = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
+    held_until = ((((b1 * 256 + b2) * 256 + b3) * 256 + b4) * 256 + b5) * 256 + b6
+    mute_start = ((((c1 * 256 + c2) * 256 + c3) * 256 + c4) * 256 + c5) * 256 + c6
+    mute_end = ((((d1 * 256 + d2) * 256 + d3) * 256 + d4) * 256 + d5) * 256 + d6
+    stored, cause, mute_step = s, why, step
+    strikes = stored
+    if now > held_until then
+      strikes = stored - (now - held_until - (now - held_until) % forgive) / forgive
+      if strikes < 0 then strikes = 0 end
+    end
+    if cause ~= 45 and mute_end > now then muted = mute_end - now end
+  end
+  if cost ~= 0 and try('TTL', KEYS[4]) == -1 then
+    local need = held_until + stored * forgive - now
+    if need < 1000 then need = 1000 end
+    if cause == 45 then
+      if need < 60000 then need = 60000 end
+    elseif mute_end - now > need then
+      need = mute_end - now
+    end
+    need = need * 6 + 4999
+    call('EXPIRE', KEYS[4], (need - need % 5000) / 5000)
+  end
+end
+
+-- An exempt role is decided first: only a moderator's mute holds it, and nothing is recorded.
+local roles = ARGV[2]
+if roles and roles ~= '' then
+  local exempt = try('HGET', KEYS[1], 'exempt_roles')
+  if type(exempt) ~= 'string' or exempt == '' then exempt = try('HGET', KEYS[2], 'exempt_roles') end
+  if type(exempt) ~= 'string' or exempt == '' then exempt = 'admin,bot,owner' end
+  exempt = ',' .. exempt .. ','
+  for role in roles:gmatch('[^,]+') do
+    if exempt:find(',' .. role .. ',', 1, true) then
+      if muted > 0 and cause == 109 then return {12, muted, 0, 0, strikes, 0, version} end
+      return {1, 0, 0, 0, strikes, 0, version}
+    end
+  end
+end
+
+-- The state. `log` is where its first live entry begins.
+local state = try('GET', KEYS[3])
+local exists = state
+local last, ban_start, ban_end, log, size = 0, 0, 0, 1, 0
+if type(state) == 'string' then
+  local has_ban, a1, a2, a3, a4, a5, a6 = byte(state, 1, 7)
+  size = #state
+  if has_ban == 0 and size >= 7 and size % 4 == 3 then
+    log = 8
+  elseif has_ban == 1 and size >= 19 and size % 4 == 3 then
+    local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6 = byte(state, 8, 19)
+    ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
+    ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
+    log = 20
+  end
+  if log > 1 then
+    last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
+  else
+    state, size = '', 0
+  end
+else
+  state = ''
+end
+
+-- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
+-- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; the newest tells.
+local low = now % 4294967296
+local changed, interval_wait, window_wait, used = false, 0, 0, 0
+local valid = cost >= 0
+local asked = cost > 0 and cost or 1
+if enabled then
+  if last > now then last, changed = now, true end
+  if last > 0 and last + interval > now then interval_wait = last + interval - now end
+  if limit > 0 then
+    if log <= size then
+      local a, b, c, d = byte(state, -4, -1)
+      if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= 3200000000 then
+        local lowest = low % 65536
+        local highest = (low - lowest) / 65536
+        local entry = char((highest - highest % 256) / 256, highest % 256, (lowest - lowest % 256) / 256, lowest % 256)
+        local head = sub(state, 1, log - 1)
+        for at = log, size, 4 do
+          a, b, c, d = byte(state, at, at + 3)
+          if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= 3200000000 then
+            head = head .. entry
+          else
+            head = head .. sub(state, at, at + 3)
+          end
+        end
+        state, changed = head, true
+      end
+      while log <= size do
+        a, b, c, d = byte(state, log, log + 3)
+        if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 < period then break end
+        log = log + 4
+      end
+      used = (size - log + 1) / 4
+    end
+    if cost > limit then
+      valid = false
+    elseif used + asked > limit then
+      local a, b, c, d = byte(state, log + (used + asked - limit - 1) * 4, log + (used + asked - limit) * 4 - 1)
+      window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
+    end
+  end
+end
+
+-- Holds: the mute and the ban. A named exemption sets aside all but a moderator's mute; it is looked up only where the
+-- attempt would not simply pass.
+local free = enabled and valid and interval_wait == 0 and window_wait == 0
+local user, named, code, wait = ARGV[1], false, 0, 0
+if not free or muted > 0 or ban_end > now then
+  if not user or user == '' then user = KEYS[3]:match('[^|]*$') end
+  local score = try('ZSCORE', KEYS[5], user)
+  if type(score) == 'string' then
+    named = score == 'inf' or score == '+inf' or (tonumber(score) or 0) > now
+  end
+  if muted > 0 and (not named or cause == 109) then
+    code, wait = 12, muted
+    if cause == 118 then code = 15 elseif cause == 120 then code = 14 end
+  end
+  if not named and ban_end - now > wait then code, wait = 13, ban_end - now end
+end
+
+-- The moment as it is stored, and how long the state must be remembered.
+local lowest = low % 65536
+local high, highest = (now - low) / 4294967296, (low - lowest) / 65536
+local entry = char((highest - highest % 256) / 256, highest % 256, (lowest - lowest % 256) / 256, lowest % 256)
+local need = interval > 1000 and interval or 1000
+if limit > 0 and period > need then need = period end
+
+-- Accepted.
+if free and wait == 0 then
+  if cost > 0 then
+    local head = char(0, (high - high % 256) / 256, high % 256) .. entry
+    if ban_end == 0 and ban_start > 0 then head = '\1' .. sub(head, 2) .. sub(state, 8, 19) end
+    if limit > 0 then
+      head = head .. sub(state, log) .. (cost == 1 and entry or entry:rep(cost))
+      used = used + cost
+    end
+    need = need * 6 + 4999
+    call('SET', KEYS[3], head, 'EX', (need - need % 5000) / 5000)
+  end
+  return {0, 0, limit - used, limit, strikes, 0, version}
+end
+
+-- Everything below leaves the state's time to live alone, unless it has none.
+local remaining = 0
+if not enabled then limit = 0 elseif limit > used then remaining = limit - used end
+
+local function ttl(ms)
+  ms = ms * 6 + 4999
+  return (ms - ms % 5000) / 5000
+end
+
+local function reply(answer, ms, step)
+  if exists and cost ~= 0 and try('TTL', KEYS[3]) == -1 then
+    call('EXPIRE', KEYS[3], ttl(ban_end - now > need and ban_end - now or need))
+  end
+  return {answer, ms, remaining, limit, strikes, step, version}
+end
+
+if wait > 0 then
+  if not named and not soft and valid then
+    if interval_wait > wait then wait = interval_wait end
+    if window_wait > wait then wait = window_wait end
+  end
+  return reply(code, wait, 0)
+end
+if not enabled then return reply(0, 0, 0) end
+if not valid then return reply(11, limit > 0 and period or 1, 0) end
+if named then return reply(1, 0, 0) end
+
+-- Refused by a limit. The log is written where refused attempts count, or where a time was repaired.
+local by_window, write = window_wait > 0, cost > 0 and (count_refused or changed)
+local entries = limit > 0 and sub(state, log) or ''
+if write and limit > 0 then
+  if count_refused then entries = entries .. entry:rep(cost) end
+  if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+  used, window_wait = #entries / 4, 0
+  if used + cost > limit then
+    local a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
+    window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
+  end
+  remaining = limit - used
+end
+wait = window_wait > interval_wait and window_wait or interval_wait
+code = soft and 2 or by_window and window_wait >= interval_wait and 11 or 10
+if cost == 0 then return reply(code, wait, 0) end
+
+-- The ban.
+local f1, f2, f3, f4 = byte(program, 18, 21)
+local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+local banned = by_window and ban_for > 0 and not soft
+if banned then
+  ban_start, ban_end, write = now, now + ban_for, true
+  if ban_for > wait then wait = ban_for end
+  if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+end
+
+-- The strike, and the step it leads to; none within a second of the last counted one.
+local gap, step = now - last_strike, 0
+local struck = speech and not soft and not (last_strike > 0 and gap < 1000 and gap > -1000)
+if struck then
+  strikes = strikes < 255 and strikes + 1 or 255
+  last_strike = now
+  for at = 26, #program, 6 do
+    if byte(program, at) <= strikes then step = (at - 20) / 6 end
+  end
+  if step > 0 then
+    local penalty
+    penalty, f1, f2, f3, f4 = byte(program, step * 6 + 21, step * 6 + 25)
+    local hold = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+    if cause == 45 then mute_end = 0 end
+    cause = 108
+    if penalty == 114 then
+      hold, cause = 604800000, 118
+    elseif penalty == 120 then
+      hold, cause = 86400000, 120
+    end
+    mute_start, mute_step = now, step
+    if now + hold > mute_end then mute_end = now + hold end
+    if mute_end - now > wait then wait = mute_end - now end
+  end
+  if now > held_until then held_until = now end
+  if cause ~= 45 and mute_end > held_until then held_until = mute_end end
+end
+if banned and speech and ban_end > held_until then held_until = ban_end end
+
+-- The writes. The first is a plain call: out of memory must be an error, not a free pass.
+local function six(n)
+  local l = n % 4294967296
+  local h = (n - l) / 4294967296
+  local ll = l % 65536
+  local lh = (l - ll) / 65536
+  return char((h - h % 256) / 256, h % 256, (lh - lh % 256) / 256, lh % 256, (ll - ll % 256) / 256, ll % 256)
+end
+
+if write then
+  local head = '\0' .. six(last)
+  if banned or (ban_end == 0 and ban_start > 0) then head = '\1' .. six(last) .. six(ban_start) .. six(ban_end) end
+  call('SET', KEYS[3], head .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))
+end
+if struck or (banned and speech) then
+  if not forgive then
+    f1, f2, f3, f4 = byte(program, 22, 25)
+    forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+    if forgive == 0 then forgive = 600000 end
+  end
+  local rest = held_until + strikes * forgive - now
+  if rest < 1000 then rest = 1000 end
+  if cause == 45 then
+    if rest < 60000 then rest = 60000 end
+  elseif mute_end - now > rest then
+    rest = mute_end - now
+  end
+  call('SET', KEYS[4], char(1, strikes) .. six(last_strike) .. six(held_until) .. six(mute_start) .. six(mute_end)
+    .. char(cause, mute_step), 'EX', ttl(rest))
+end
+if step > 0 then
+  try('ZREMRANGEBYSCORE', KEYS[6], '-inf', now)
+  local added = try('ZADD', KEYS[6], mute_end, user)
+  if type(added) == 'table' then
+    call('DEL', KEYS[6])
+    call('ZADD', KEYS[6], mute_end, user)
+  end
+  local latest = call('ZRANGE', KEYS[6], -1, -1, 'WITHSCORES')
+  call('EXPIRE', KEYS[6], ttl(latest[2] - now))
+end
+if struck or banned then
+  local text = now .. ' ' .. code .. ' ' .. strikes .. ' ' .. step
+  if step > 0 then
+    text = text .. ' ' .. char(cause) .. ' ' .. mute_start .. ' ' .. mute_end
+  else
+    text = text .. ' 0 0 0'
+  end
+  if banned then text = text .. ' ' .. ban_start .. ' ' .. ban_end else text = text .. ' 0 0' end
+  local added = try('XADD', KEYS[7], 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
+  if type(added) == 'table' then
+    call('DEL', KEYS[7])
+    call('XADD', KEYS[7], 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
+  end
+end
+return reply(code, wait, step)

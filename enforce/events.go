@@ -1,0 +1,115 @@
+package enforce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// Event is a strike or ban that the check script took, as it stands in a shard's stream.
+type Event struct {
+	ID     string // of the stream's entry, the cursor behind it
+	Shard  uint8
+	Action string
+	Group  string // "" = the entry cannot be read and only moves the cursor
+	User   string
+	policy.Event
+}
+
+// ReadEvents reads the events behind each shard's cursor ("" = from the start), at most count a shard, in one pipeline
+// and without blocking. Events come in the order of shards, and of the stream within a shard.
+func (p *Publisher) ReadEvents(ctx context.Context, cursors map[uint8]string, count int64) ([]Event, error) {
+	shards := make([]uint8, 0, len(cursors))
+	for shard := range cursors {
+		shards = append(shards, shard)
+	}
+	slices.Sort(shards)
+	pipe := p.rdb.Pipeline()
+	replies := make([]*redis.XMessageSliceCmd, len(shards))
+	for i, shard := range shards {
+		from := "-"
+		if cursor := cursors[shard]; cursor != "" {
+			from = "(" + cursor
+		}
+		replies[i] = pipe.XRangeN(ctx, p.keys.Events(shard), from, "+", count)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !isMissing(err) {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	var events []Event
+	for i, shard := range shards {
+		for _, msg := range replies[i].Val() {
+			events = append(events, p.parseEvent(shard, msg))
+		}
+	}
+	return events, nil
+}
+
+// parseEvent reads `<at> <code> <strikes> <step> <cause> <mute_start> <mute_end> <ban_start> <ban_end>`.
+func (p *Publisher) parseEvent(shard uint8, msg redis.XMessage) Event {
+	broken := Event{ID: msg.ID, Shard: shard}
+	key, _ := msg.Values["k"].(string)
+	text, _ := msg.Values["v"].(string)
+	action, group, user, ok := p.keys.parseState(key)
+	words := strings.Split(text, " ")
+	if !ok || len(words) != 9 || len(words[4]) != 1 {
+		return broken
+	}
+	var n [9]int64
+	for i, word := range words {
+		if n[i], ok = parseInt(word); !ok && i != 4 {
+			return broken
+		}
+	}
+	return Event{ID: msg.ID, Shard: shard, Action: action, Group: group, User: user, Event: policy.Event{
+		AtMS: n[0], Code: policy.DecisionCode(n[1]), Strikes: n[2], Step: n[3], Cause: causeOf(words[4][0]),
+		MuteStartMS: n[5], MuteEndMS: n[6], BanStartMS: n[7], BanEndMS: n[8],
+	}}
+}
+
+// Epochs reads the epochs of all shards in one pipeline; "" = absent, ~nonce = a rebuild is under way.
+func (p *Publisher) Epochs(ctx context.Context) ([Shards]string, error) {
+	var epochs [Shards]string
+	pipe := p.rdb.Pipeline()
+	replies := make([]*redis.StringCmd, Shards)
+	for shard := range Shards {
+		replies[shard] = pipe.Get(ctx, p.keys.Epoch(uint8(shard))) //nolint:gosec // below 256
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !isMissing(err) {
+		return epochs, fmt.Errorf("read epochs: %w", err)
+	}
+	for shard, reply := range replies {
+		epochs[shard] = reply.Val()
+	}
+	return epochs, nil
+}
+
+// BeginRebuild sets a shard's epoch to ~nonce iff it is still seen ("" = absent); false = another instance was first.
+func (p *Publisher) BeginRebuild(ctx context.Context, shard uint8, seen, nonce string) (bool, error) {
+	return p.swapEpoch(ctx, shard, seen, "~"+nonce)
+}
+
+// CompleteRebuild replaces ~nonce by nonce; false = the epoch was lost or taken over meanwhile, so that the rebuild
+// does not count.
+func (p *Publisher) CompleteRebuild(ctx context.Context, shard uint8, nonce string) (bool, error) {
+	return p.swapEpoch(ctx, shard, "~"+nonce, nonce)
+}
+
+func (p *Publisher) swapEpoch(ctx context.Context, shard uint8, seen, next string) (bool, error) {
+	n, err := p.scripts.epoch.Run(ctx, p.rdb, []string{p.keys.Epoch(shard)}, seen, next).Int64()
+	if err != nil {
+		return false, fmt.Errorf("set epoch of shard %d: %w", shard, err)
+	}
+	return n == 1, nil
+}
+
+// isMissing says whether a reply means that nothing readable is stored: no key, or one of another type.
+func isMissing(err error) bool {
+	return errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE")
+}
