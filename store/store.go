@@ -47,6 +47,7 @@ type Store struct {
 	dialect dialect
 	systems systemCache
 	tokens  tokenCache
+	writer  chan struct{}  // one token: SQLite's writers queue here instead of polling for the file lock
 	work    sync.WaitGroup // refreshes of tokens beside their requests
 }
 
@@ -74,7 +75,10 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, sqlDB.Close())
 	}
-	return &Store{cfg: cfg, sqlDB: sqlDB, db: db, dialect: d, systems: newSystemCache(), tokens: newTokenCache()}, nil
+	return &Store{
+		cfg: cfg, sqlDB: sqlDB, db: db, dialect: d, writer: make(chan struct{}, 1),
+		systems: newSystemCache(), tokens: newTokenCache(),
+	}, nil
 }
 
 // Close ends the pool, after the refreshes under way.
@@ -113,8 +117,13 @@ func (s *Store) read(ctx context.Context, fn func(*gorm.DB) error) error {
 func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
+	release, err := s.queue(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer release()
 	t := &tx{store: s, now: s.now()}
-	err := s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		t.DB = db
 		return fn(t)
 	})
@@ -123,6 +132,19 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	}
 	s.announce(t.changes)
 	return nil
+}
+
+// queue waits for the writer's turn on SQLite; on Postgres writers only wait for each other's rows.
+func (s *Store) queue(ctx context.Context) (release func(), err error) {
+	if s.dialect.postgres {
+		return func() {}, nil
+	}
+	select {
+	case s.writer <- struct{}{}:
+		return func() { <-s.writer }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (s *Store) announce(changes []Change) {

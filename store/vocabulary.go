@@ -282,6 +282,7 @@ type PublishRow struct {
 	Archived          bool
 	Version           int64
 	Document          policy.Document
+	Err               error // the stored document cannot be read: do not publish this row
 	ExemptionsVersion int64
 	ExemptionsCount   int64
 	Counters          Counters

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// Bounds reads the bounds in force.
+func (s *Store) Bounds(ctx context.Context) (BoundsRecord, error) {
+	system, err := s.System(ctx)
+	if err != nil {
+		return BoundsRecord{}, err
+	}
+	return boundsOf(system), nil
+}
+
+func boundsOf(s *policy.System) BoundsRecord {
+	return BoundsRecord{Version: s.BoundsVersion, Bounds: s.Bounds, System: s}
+}
+
+// Defaults reads the system's own document.
+func (s *Store) Defaults(ctx context.Context) (DefaultsRecord, error) {
+	system, err := s.System(ctx)
+	if err != nil {
+		return DefaultsRecord{}, err
+	}
+	return defaultsOf(system), nil
+}
+
+func defaultsOf(s *policy.System) DefaultsRecord {
+	return DefaultsRecord{Version: s.DefaultsVersion, Document: s.Defaults, System: s}
+}
+
+// lockSystem reads the system and keeps other operators from changing it until the transaction ends. Saves of groups do
+// not wait for it.
+func (t *tx) lockSystem() (*policy.System, error) {
+	var c Counters
+	if err := one(t.Raw(selectCounters+t.store.dialect.forUpdate("system")), &c); err != nil {
+		return nil, err
+	}
+	return t.store.systemAt(t.DB, c)
+}
+
+// UpdateBounds replaces the bounds; every group is clamped anew. The same bounds change nothing. CodeStale (the record
+// is then the current one), and what the system's validation answers.
+func (s *Store) UpdateBounds(ctx context.Context, a Actor, m Match, b policy.Bounds) (r BoundsRecord, changed bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		old, err := t.lockSystem()
+		if err != nil {
+			return err
+		}
+		r = boundsOf(old)
+		if !m.fits(old.BoundsVersion) {
+			return errStale("the bounds")
+		}
+		names := actionNames(old.Actions)
+		before, after := string(old.Bounds.JSON(names)), string(b.JSON(names))
+		if before == after {
+			return nil
+		}
+		cfg := old.SystemConfig
+		cfg.Bounds, cfg.BoundsVersion = b, old.BoundsVersion+1
+		next, err := policy.NewSystem(cfg)
+		if err != nil {
+			return err
+		}
+		r, changed = boundsOf(next), true
+		return t.saveBounds(a, next.BoundsVersion, before, after)
+	})
+	return r, changed && err == nil, err
+}
+
+func (t *tx) saveBounds(a Actor, version int64, before, after string) error {
+	err := t.Exec("INSERT INTO bounds_versions (version, bounds, at, actor, reason) VALUES (?, ?, ?, ?, ?)",
+		version, after, t.now.UnixMicro(), a.Name, a.Reason).Error
+	if err != nil {
+		return err
+	}
+	if err := t.Exec("UPDATE system SET bounds_version = ? WHERE id = 1", version).Error; err != nil {
+		return err
+	}
+	return t.fleet(a, entry{action: "bounds.update", target: "bounds", before: before, after: after})
+}
+
+// fleet ends a change that concerns every group: audit entry and outbox row.
+func (t *tx) fleet(a Actor, e entry) error {
+	if err := t.audit(a, e); err != nil {
+		return err
+	}
+	return t.enqueue(Change{Kind: KindFleet})
+}
+
+// UpdateDefaults replaces the system's own document. The same document changes nothing. CodeStale (the record is then
+// the current one), and what the system's validation answers.
+func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.Document) (r DefaultsRecord, changed bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		old, err := t.lockSystem()
+		if err != nil {
+			return err
+		}
+		r = defaultsOf(old)
+		if !m.fits(old.DefaultsVersion) {
+			return errStale("the defaults")
+		}
+		before, after := string(old.Defaults.JSON()), string(d.JSON())
+		if before == after {
+			return nil
+		}
+		if err := old.Validate(d); err != nil {
+			return err
+		}
+		cfg := old.SystemConfig
+		cfg.Defaults, cfg.DefaultsVersion = d, old.DefaultsVersion+1
+		next, err := policy.NewSystem(cfg)
+		if err != nil {
+			return err
+		}
+		r, changed = defaultsOf(next), true
+		return t.saveDefaults(a, next, entry{
+			action: "defaults.update", target: "defaults", before: before, after: after,
+		})
+	})
+	return r, changed && err == nil, err
+}
+
+// saveDefaults writes document and registry, which share a counter, as the next version.
+func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) error {
+	err := t.Exec("INSERT INTO defaults_versions (version, document, actions, at, actor, reason) VALUES (?, ?, ?, ?, ?, ?)",
+		next.DefaultsVersion, string(next.Defaults.JSON()), printActions(next.Actions), t.now.UnixMicro(), a.Name,
+		a.Reason).Error
+	if err != nil {
+		return err
+	}
+	if err := t.Exec("UPDATE system SET defaults_version = ? WHERE id = 1", next.DefaultsVersion).Error; err != nil {
+		return err
+	}
+	return t.fleet(a, e)
+}
+
+// PutAction registers an action or changes whether it is speech; the same again changes nothing. Actions are never
+// removed. CodeInvalid for a bad name.
+func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) (created, changed bool, err error) {
+	if !policy.ValidActionName(spec.Name) {
+		return false, false, &policy.Error{
+			Code: policy.CodeInvalid, Message: "the action's name is not valid", Fields: []policy.FieldError{
+				{Pointer: "/name", Code: "format", Detail: "a name is a lower-case letter and up to 31 of a-z, 0-9, _ and -"},
+			},
+		}
+	}
+	err = s.write(ctx, func(t *tx) error {
+		old, err := t.lockSystem()
+		if err != nil {
+			return err
+		}
+		actions := slices.Clone(old.Actions)
+		i := slices.IndexFunc(actions, func(x policy.ActionSpec) bool { return x.Name == spec.Name })
+		e := entry{action: "action.put", target: spec.Name, after: asJSON(actionJSON(spec))}
+		switch {
+		case i < 0:
+			actions, created = append(actions, spec), true
+		case actions[i] == spec:
+			return nil
+		default:
+			e.before = asJSON(actionJSON(actions[i]))
+			actions[i] = spec
+		}
+		cfg := old.SystemConfig
+		cfg.Actions, cfg.DefaultsVersion = actions, old.DefaultsVersion+1
+		next, err := policy.NewSystem(cfg)
+		if err != nil {
+			return err
+		}
+		changed = true
+		return t.saveDefaults(a, next, e)
+	})
+	return created && err == nil, changed && err == nil, err
+}
