@@ -1,0 +1,105 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// breaker remembers whether Redis answers, so that nobody waits for a server that is away. It opens at the first call
+// without an answer and closes at the first call with one. Safe for concurrent use.
+type breaker struct {
+	mu   sync.Mutex
+	away bool
+	gone chan struct{} // closed while away
+}
+
+func newBreaker() *breaker { return &breaker{gone: make(chan struct{})} }
+
+func (b *breaker) isAway() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.away
+}
+
+// whenAway is closed once Redis is away.
+func (b *breaker) whenAway() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.gone
+}
+
+// open reports whether Redis counted as present before.
+func (b *breaker) open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return false
+	}
+	b.away = true
+	close(b.gone)
+	return true
+}
+
+// shut reports whether Redis counted as away before.
+func (b *breaker) shut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.away {
+		return false
+	}
+	b.away = false
+	b.gone = make(chan struct{})
+	return true
+}
+
+// unanswered reports whether err means that Redis is away, not that it answered with an error.
+func unanswered(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return true
+	}
+	for _, prefix := range []string{"LOADING", "CLUSTERDOWN", "MASTERDOWN"} {
+		if strings.HasPrefix(reply.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// errAway is the answer of call while the breaker is open.
+var errAway = errors.New("sync: Redis is away")
+
+// call runs one call to Redis under the call timeout and tells the breaker of its outcome. While Redis is away it
+// fails at once; only probe gets through.
+func (s *Sync) call(ctx context.Context, fn func(context.Context) error) error {
+	if s.breaker.isAway() {
+		return errAway
+	}
+	return s.probe(ctx, fn)
+}
+
+// probe is call whatever the breaker says. When Redis is back it wakes whoever has something to publish.
+func (s *Sync) probe(ctx context.Context, fn func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	err := fn(limited)
+	switch {
+	case ctx.Err() != nil:
+	case unanswered(err):
+		if s.breaker.open() {
+			s.metrics.redisUp.Set(0)
+		}
+	case s.breaker.shut():
+		s.metrics.redisUp.Set(1)
+		poke(s.pollNow)
+		poke(s.passNow)
+	}
+	return err
+}

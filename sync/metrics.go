@@ -1,0 +1,104 @@
+package sync
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+)
+
+// metrics are what sync tells Prometheus.
+type metrics struct {
+	lag         prometheus.Histogram
+	published   *prometheus.CounterVec
+	errors      *prometheus.CounterVec
+	outbox      prometheus.Gauge
+	redisUp     prometheus.Gauge
+	rebuilds    prometheus.Counter
+	events      prometheus.Counter
+	passes      prometheus.Histogram
+	incomplete  prometheus.Gauge
+	collections []prometheus.Collector
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "pacekeeper_sync_lag_seconds", Help: "From the commit of a policy to its hash in Redis, edits of this instance.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 5, 30, 300},
+		}),
+		published: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pacekeeper_sync_published_total", Help: "Keys offered to Redis, by what the guard made of them.",
+		}, []string{"result"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pacekeeper_sync_errors_total", Help: "Rounds of a lane that failed and are tried again.",
+		}, []string{"lane"}),
+		outbox: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pacekeeper_sync_outbox_depth", Help: "Changes that wait to be published.",
+		}),
+		redisUp: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pacekeeper_sync_redis_up", Help: "1 while Redis answers, else 0.",
+		}),
+		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pacekeeper_sync_rebuilt_shards_total", Help: "Shards of Redis rebuilt from the database.",
+		}),
+		events: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pacekeeper_sync_events_total", Help: "Events of the check script taken over into the database.",
+		}),
+		passes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "pacekeeper_sync_pass_seconds", Help: "Passes over the whole fleet.",
+			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
+		}),
+		incomplete: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pacekeeper_sync_incomplete_shards", Help: "Shards of Redis that are missing or being rebuilt.",
+		}),
+	}
+	m.collections = []prometheus.Collector{
+		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete,
+	}
+	m.redisUp.Set(1)
+	return m
+}
+
+func (m *metrics) register(r prometheus.Registerer) error {
+	for _, c := range m.collections {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts results and returns how many keys were written.
+func (m *metrics) count(results []enforce.Result) int {
+	written := 0
+	for _, r := range results {
+		m.published.WithLabelValues(resultName(r)).Inc()
+		if r == enforce.Written {
+			written++
+		}
+	}
+	return written
+}
+
+func resultName(r enforce.Result) string {
+	switch r {
+	case enforce.Written:
+		return "written"
+	case enforce.Same:
+		return "same"
+	case enforce.Older:
+		return "older"
+	}
+	return "unknown"
+}
+
+func (s *Sync) countOutbox(ctx context.Context) {
+	status, err := s.store.SyncStatus(ctx)
+	if err != nil {
+		return // the poll has said so
+	}
+	s.metrics.outbox.Set(float64(status.OutboxDepth))
+	s.report.outbox(status)
+}

@@ -1,0 +1,173 @@
+package sync
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+// The lanes and loops, as status, metrics and log name them.
+const (
+	laneWake     = "wake"     // lane 1, and changes heard from others
+	laneNotify   = "notify"   // lane 2, telling
+	laneListen   = "listen"   // lane 2, hearing
+	lanePoll     = "poll"     // lane 3
+	laneComplete = "complete" // deleting published rows
+	laneFleet    = "fleet"
+	laneEpochs   = "epochs"
+	laneEvents   = "events"
+	laneAudit    = "audit"
+	laneCleanup  = "cleanup"
+)
+
+// Status tells how publishing is doing, as this instance sees it.
+type Status struct {
+	Ready   bool
+	RedisOK bool
+	// Lanes are sorted by name; one that never ran is absent.
+	Lanes []LaneStatus
+	// Queued is how many groups wait for a worker in this process.
+	Queued int
+	// OutboxDepth counts changes that wait in the database, as of the last poll. OutboxOldest is zero when there are none.
+	OutboxDepth  int64
+	OutboxOldest time.Time
+	// Of the 256 shards, CompleteShards are whole, RebuildingShards under way (here or elsewhere), the rest missing.
+	CompleteShards   int
+	RebuildingShards int
+	LastPass         PassStatus
+	// Lag is from commit to visible, of the last 1,024 policies that this instance published.
+	Lag LagStatus
+}
+
+// LaneStatus is one lane. Error is "" while it works; Since is when the present state began; At is its last round.
+type LaneStatus struct {
+	Name  string
+	Error string
+	Since time.Time
+	At    time.Time
+}
+
+// PassStatus is a pass over the whole fleet, at its start, after bounds, defaults or registry changed, or rebuilding.
+type PassStatus struct {
+	Running bool
+	At      time.Time // start of the last complete pass; zero = none yet
+	Took    time.Duration
+	Groups  int64 // read so far by the running pass, or by the last
+}
+
+// LagStatus are quantiles; zero when Count is.
+type LagStatus struct {
+	Count         int
+	P50, P99, Max time.Duration
+}
+
+// Status reads the present state; it asks no server.
+func (s *Sync) Status() Status {
+	status := s.report.status()
+	status.Ready = s.Ready() == nil
+	status.RedisOK = !s.breaker.isAway()
+	status.Queued = s.queue.depth()
+	return status
+}
+
+const lagsKept = 1024
+
+// report gathers what Status tells. Safe for concurrent use.
+type report struct {
+	mu     sync.Mutex
+	lanes  map[string]*LaneStatus
+	state  Status
+	groups *atomic.Int64 // of the running or last pass
+	lags   []time.Duration
+	lagAt  int
+}
+
+func newReport() *report { return &report{lanes: map[string]*LaneStatus{}, groups: &atomic.Int64{}} }
+
+// outcome notes one round of a lane, and tells whether trouble began or ended with it.
+func (r *report) outcome(lane string, err error, now time.Time) (began, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.lanes[lane]
+	if l == nil {
+		l = &LaneStatus{Name: lane, Since: now}
+		r.lanes[lane] = l
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	began, ended = l.Error == "" && text != "", l.Error != "" && text == ""
+	if began || ended {
+		l.Since = now
+	}
+	l.Error, l.At = text, now
+	return began, ended
+}
+
+func (r *report) lag(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lags) < lagsKept {
+		r.lags = append(r.lags, d)
+		return
+	}
+	r.lags[r.lagAt] = d
+	r.lagAt = (r.lagAt + 1) % lagsKept
+}
+
+func (r *report) outbox(st store.SyncStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.OutboxDepth, r.state.OutboxOldest = st.OutboxDepth, st.Oldest
+}
+
+func (r *report) shards(complete, rebuilding int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.CompleteShards, r.state.RebuildingShards = complete, rebuilding
+}
+
+// passBegan returns the counter of groups for the pass.
+func (r *report) passBegan() *atomic.Int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups = &atomic.Int64{}
+	r.state.LastPass.Running = true
+	return r.groups
+}
+
+// passEnded notes the end of a pass; took 0 = it failed.
+func (r *report) passEnded(began time.Time, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.LastPass.Running = false
+	if took > 0 {
+		r.state.LastPass.At, r.state.LastPass.Took = began, took
+	}
+}
+
+func (r *report) status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := r.state
+	status.LastPass.Groups = r.groups.Load()
+	status.Lag = quantiles(r.lags)
+	for _, name := range slices.Sorted(maps.Keys(r.lanes)) {
+		status.Lanes = append(status.Lanes, *r.lanes[name])
+	}
+	return status
+}
+
+func quantiles(lags []time.Duration) LagStatus {
+	if len(lags) == 0 {
+		return LagStatus{}
+	}
+	sorted := slices.Sorted(slices.Values(lags))
+	at := func(percent int) time.Duration { return sorted[min(len(sorted)*percent/100, len(sorted)-1)] }
+	return LagStatus{Count: len(sorted), P50: at(50), P99: at(99), Max: sorted[len(sorted)-1]}
+}

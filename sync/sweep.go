@@ -1,0 +1,199 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/policy"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+const (
+	groupsAPage = 500
+	groupsACall = 25 // of one shard; more a call gain nothing (costs.md)
+	callsARound = 16 // full calls that gather before they go out
+)
+
+// sweep publishes groups page by page: those of some shards, or all. It writes no rows and withdraws nothing.
+type sweep struct {
+	sync   *Sync
+	shards []uint8 // nil = all
+	full   bool    // exemptions, mutes and bans as well as policies and notices
+
+	pending [enforce.Shards]batch
+	ready   []*call
+	done    *atomic.Int64 // groups read, for the status
+}
+
+type batch struct {
+	groups int
+	pubs   []enforce.Publication
+}
+
+// run publishes the groups first and the default hashes last, so that no group is ever seen under defaults that its own
+// hash does not know yet. The defaults are those in force when the sweep began. An error ends it: what was published is
+// right all the same, but the sweep is not complete.
+func (w *sweep) run(ctx context.Context) error {
+	sys, err := w.sync.store.System(ctx)
+	if err != nil {
+		return fmt.Errorf("read system: %w", err)
+	}
+	if err := w.groups(ctx); err != nil {
+		return err
+	}
+	if w.full {
+		if err := w.holds(ctx); err != nil {
+			return err
+		}
+	}
+	return w.defaults(ctx, sys)
+}
+
+func (w *sweep) groups(ctx context.Context) error {
+	after := ""
+	for {
+		rows, err := w.sync.store.PublishPage(ctx, w.shards, after, groupsAPage)
+		if err != nil {
+			return fmt.Errorf("read groups: %w", err)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		if err := w.page(ctx, rows); err != nil {
+			return err
+		}
+		after = rows[len(rows)-1].GroupID
+		if len(rows) < groupsAPage {
+			break
+		}
+	}
+	for shard := range w.pending {
+		w.close(uint8(shard))
+	}
+	return w.flush(ctx)
+}
+
+func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
+	var exempting []string
+	for _, row := range rows {
+		pubs, _, err := w.sync.compile(ctx, row)
+		if err != nil {
+			return fmt.Errorf("group %q: %w", row.GroupID, err)
+		}
+		w.add(row.Shard, pubs)
+		if w.full && row.ExemptionsVersion > 0 {
+			exempting = append(exempting, row.GroupID)
+		}
+	}
+	w.done.Add(int64(len(rows)))
+	if len(exempting) > 0 {
+		sets, err := w.sync.store.ExemptionSets(ctx, exempting)
+		if err != nil {
+			return fmt.Errorf("read exemptions: %w", err)
+		}
+		if err := w.sync.publishSets(ctx, sets); err != nil {
+			return err
+		}
+	}
+	if len(w.ready) < callsARound {
+		return nil
+	}
+	return w.flush(ctx)
+}
+
+func (w *sweep) add(shard uint8, pubs []enforce.Publication) {
+	if len(pubs) == 0 {
+		return
+	}
+	b := &w.pending[shard]
+	b.groups++
+	b.pubs = append(b.pubs, pubs...)
+	if b.groups >= groupsACall {
+		w.close(shard)
+	}
+}
+
+func (w *sweep) close(shard uint8) {
+	if b := &w.pending[shard]; b.groups > 0 {
+		w.ready = append(w.ready, &call{shard: shard, pubs: b.pubs})
+		*b = batch{}
+	}
+}
+
+func (w *sweep) flush(ctx context.Context) error {
+	calls := w.ready
+	w.ready = nil
+	return w.sync.publishCalls(ctx, calls)
+}
+
+func (w *sweep) defaults(ctx context.Context, sys *policy.System) error {
+	var calls []*call
+	for _, shard := range w.list() {
+		calls = append(calls, &call{shard: shard, pubs: w.sync.compileDefaults(sys, shard)})
+	}
+	return w.sync.publishCalls(ctx, calls)
+}
+
+func (w *sweep) list() []uint8 {
+	if w.shards != nil {
+		return w.shards
+	}
+	return allShards()
+}
+
+func allShards() []uint8 {
+	list := make([]uint8, enforce.Shards)
+	for i := range list {
+		list[i] = uint8(i) //nolint:gosec // below 256
+	}
+	return list
+}
+
+// holds gives Redis the mutes and bans that hold now.
+func (w *sweep) holds(ctx context.Context) error {
+	if err := w.mutes(ctx); err != nil {
+		return err
+	}
+	return w.bans(ctx)
+}
+
+func (w *sweep) mutes(ctx context.Context) error {
+	var after store.HoldKey
+	for {
+		page, err := w.sync.store.ActiveMutes(ctx, w.shards, after, groupsAPage)
+		if err != nil {
+			return fmt.Errorf("read mutes: %w", err)
+		}
+		err = inParallel(len(page), inFlight, func(i int) error {
+			return w.sync.call(ctx, func(ctx context.Context) error { return w.sync.putMute(ctx, page[i]) })
+		})
+		if err != nil || len(page) < groupsAPage {
+			return err
+		}
+		last := page[len(page)-1]
+		after = store.HoldKey{GroupID: last.GroupID, UserID: last.UserID}
+	}
+}
+
+func (w *sweep) bans(ctx context.Context) error {
+	var after store.HoldKey
+	for {
+		page, err := w.sync.store.ActiveBans(ctx, w.shards, after, groupsAPage)
+		if err != nil {
+			return fmt.Errorf("read bans: %w", err)
+		}
+		err = inParallel(len(page), inFlight, func(i int) error {
+			b := page[i]
+			return w.sync.call(ctx, func(ctx context.Context) error {
+				return w.sync.publisher.PutBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS, b.EndMS)
+			})
+		})
+		if err != nil || len(page) < groupsAPage {
+			return err
+		}
+		last := page[len(page)-1]
+		after = store.HoldKey{GroupID: last.GroupID, Action: last.Action, UserID: last.UserID}
+	}
+}

@@ -1,0 +1,153 @@
+// Package sync moves what people decide from the database into Redis, and what the check script decided back. Import it
+// as policysync.
+//
+// Three lanes carry a change, so that each failure of one is caught by the next: a wake in the process that committed it,
+// a notification to the other instances, and a poll of the outbox each second. Besides them run a job that republishes
+// the whole fleet, a watch over the epochs that rebuilds what Redis lost, the consumer of the script's events, and the
+// sealing of the audit. Every write into Redis is guarded by its order, so any of them may run twice, late or on several
+// instances at once.
+package sync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/policy"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+// Config is what New needs. Store, Publisher, Logger, Now and NewID are required; a zero interval is its default.
+type Config struct {
+	Store     *store.Store
+	Publisher *enforce.Publisher
+	Logger    *slog.Logger
+	// Now is the clock of reports and deadlines.
+	Now func() time.Time
+	// NewID makes unguessable ids without spaces: the name of this instance and the nonces of rebuilds.
+	NewID func() string
+	// Registerer receives the metrics. Nil = they are kept but not registered.
+	Registerer prometheus.Registerer
+
+	Workers     int           // of lane 1; zero = 2
+	PollEvery   time.Duration // outbox poll; zero = 1 s
+	EpochEvery  time.Duration // watch over the epochs; zero = 1 s
+	EventsEvery time.Duration // reading the script's events; zero = 200 ms
+	SealEvery   time.Duration // sealing the audit; zero = 1 s
+	ProbeEvery  time.Duration // asking for Redis while it is away; zero = 250 ms
+	Lease       time.Duration // of a claimed outbox row; zero = 15 s
+	OrphanAfter time.Duration // a rebuild that stood still so long is taken over; zero = 10 s
+	CallTimeout time.Duration // of one call to Redis; zero = 2 s
+}
+
+// Sync runs the lanes. Make it with New, hand Wake to store.Config.OnCommit, and call Run once. All other methods are
+// safe for concurrent use, before, during and after Run.
+type Sync struct {
+	cfg       Config
+	store     *store.Store
+	publisher *enforce.Publisher
+	keys      enforce.Keys
+	log       *slog.Logger
+	instance  string // names this process in notifications
+
+	queue     *queue        // lane 1 and 2: groups to publish
+	outgoing  *outgoing     // lane 2: changes to announce
+	completer *completer    // outbox rows to delete
+	board     *board        // who waits for which version
+	ledger    *ledger       // what earlier versions published
+	breaker   *breaker      // whether Redis answers
+	fleet     *fleetRows    // claimed rows that ask for a pass
+	pollNow   chan struct{} // wakes lane 3
+	passNow   chan struct{} // asks for a pass over the whole fleet
+	consuming chan struct{} // held by who reads events
+	cursors   cursors
+	epochs    epochs
+	metrics   *metrics
+	report    *report
+	polled    atomic.Bool // a first poll of the outbox is done
+	passed    atomic.Bool // a first complete pass is done
+}
+
+// New checks cfg and makes a Sync that does nothing before Run.
+func New(cfg Config) (*Sync, error) {
+	if cfg.Store == nil || cfg.Publisher == nil || cfg.Logger == nil || cfg.Now == nil || cfg.NewID == nil {
+		return nil, errors.New("sync: Store, Publisher, Logger, Now and NewID are required")
+	}
+	cfg.setDefaults()
+	m := newMetrics()
+	if cfg.Registerer != nil {
+		if err := m.register(cfg.Registerer); err != nil {
+			return nil, err
+		}
+	}
+	return &Sync{
+		cfg: cfg, store: cfg.Store, publisher: cfg.Publisher, keys: cfg.Publisher.Keys(), log: cfg.Logger,
+		instance:  cfg.NewID(),
+		queue:     newQueue(),
+		outgoing:  newOutgoing(),
+		completer: newCompleter(),
+		board:     newBoard(),
+		ledger:    newLedger(),
+		breaker:   newBreaker(),
+		fleet:     newFleetRows(),
+		pollNow:   make(chan struct{}, 1),
+		passNow:   make(chan struct{}, 1),
+		consuming: make(chan struct{}, 1),
+		metrics:   m,
+		report:    newReport(),
+	}, nil
+}
+
+func (c *Config) setDefaults() {
+	if c.Workers <= 0 {
+		c.Workers = 2
+	}
+	for d, value := range map[*time.Duration]time.Duration{
+		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
+		&c.SealEvery: time.Second, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
+		&c.OrphanAfter: 10 * time.Second, &c.CallTimeout: 2 * time.Second,
+	} {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+}
+
+// Run runs all loops until ctx ends, and returns when they have stopped. Database and Redis may be away, at the start
+// too: the loops keep trying. It returns nil when ctx was cancelled.
+func (s *Sync) Run(ctx context.Context) error {
+	loops := []func(context.Context){
+		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runEvents, s.runHousekeeping, s.runCompleter,
+	}
+	for range s.cfg.Workers {
+		loops = append(loops, s.runWorker)
+	}
+	var running sync.WaitGroup
+	for _, loop := range loops {
+		running.Go(func() { loop(ctx) })
+	}
+	running.Wait()
+	s.board.close()
+	return nil
+}
+
+// Ready returns nil when the first complete pass is done and Redis answers, else an Error of CodeUnavailable that says
+// what is missing.
+func (s *Sync) Ready() error {
+	switch {
+	case s.breaker.isAway():
+		return policy.Errorf(policy.CodeUnavailable, "Redis does not answer")
+	case !s.passed.Load():
+		return policy.Errorf(policy.CodeUnavailable, "the first pass over all groups is not complete")
+	case !s.polled.Load():
+		return policy.Errorf(policy.CodeUnavailable, "the outbox was not read yet")
+	default:
+		return nil
+	}
+}

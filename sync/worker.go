@@ -1,0 +1,113 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+// Wake takes a change that was just committed in this process: it publishes it (lane 1) and tells the other instances
+// (lane 2). It never blocks. Hand it to store.Config.OnCommit.
+func (s *Sync) Wake(c store.Change) {
+	s.outgoing.add(c)
+	s.enqueue(c, true)
+}
+
+// enqueue hands a change to the workers. What cannot be queued is found by the outbox poll.
+func (s *Sync) enqueue(c store.Change, local bool) {
+	if c.Kind == store.KindFleet {
+		if local {
+			s.fleet.add([]string{c.OutboxID}) // the store leased the row to this process
+		}
+		return
+	}
+	s.board.begin(c.GroupID)
+	fresh, ok := s.queue.add(c, local)
+	switch {
+	case !ok:
+		s.board.settle(c.GroupID, nil, true)
+	case !fresh:
+		s.board.merged(c.GroupID)
+	}
+}
+
+// runWorker publishes what is queued, as many groups at once as have gathered.
+func (s *Sync) runWorker(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.queue.ready:
+		}
+		jobs := s.queue.take(groupsABite)
+		if len(jobs) == 0 {
+			continue
+		}
+		s.noteError(ctx, laneWake, s.publishJobs(ctx, jobs))
+		for _, j := range jobs {
+			s.board.settle(j.group, j.live, j.failed)
+		}
+	}
+}
+
+// publishJobs publishes each kind of change once for each group, and marks jobs whose changes are not all in Redis as
+// failed. The rows of the others are completed off this path. The error is one of those met. A group that cannot be
+// published on its own account does not hold up the others.
+func (s *Sync) publishJobs(ctx context.Context, jobs []*job) error {
+	err := s.tryJobs(ctx, jobs)
+	if err == nil || len(jobs) == 1 || passing(err) || ctx.Err() != nil {
+		return err
+	}
+	for _, j := range jobs {
+		j.failed = false
+		if oneErr := s.tryJobs(ctx, []*job{j}); oneErr != nil {
+			err = fmt.Errorf("group %q: %w", j.group, oneErr)
+		}
+	}
+	return err
+}
+
+func (s *Sync) tryJobs(ctx context.Context, jobs []*job) error {
+	steps := []func(context.Context, []*job) error{s.publishPolicies, s.publishExemptions, s.publishHolds}
+	var err error
+	if s.breaker.isAway() {
+		err = errAway
+	}
+	for i := 0; err == nil && i < len(steps); i++ {
+		err = steps[i](ctx, jobs)
+	}
+	for _, j := range jobs {
+		if j.failed = err != nil; !j.failed {
+			s.completer.add(j)
+		}
+	}
+	return err
+}
+
+// passing reports whether err is that a server is away: the same for all groups, and over when it is back.
+func passing(err error) bool {
+	var e *policy.Error
+	return errors.Is(err, errAway) || unanswered(err) && !errors.As(err, &e) || errors.As(err, &e) && e.Code == policy.CodeUnavailable
+}
+
+func (j *job) has(kind store.Kind) bool {
+	for _, c := range j.changes {
+		if c.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func withKind(jobs []*job, kind store.Kind) map[string]*job {
+	picked := map[string]*job{}
+	for _, j := range jobs {
+		if j.has(kind) {
+			picked[j.group] = j
+		}
+	}
+	return picked
+}
