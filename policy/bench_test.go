@@ -30,29 +30,6 @@ const typicalDocument = `{
   "notices": {"en": {"too_soon": "Wait {wait}."}, "zh": {"too_soon": "请等待 {wait}。"}}
 }`
 
-func shippedSystem(tb testing.TB) *policy.System {
-	tb.Helper()
-	s, err := policy.NewSystem(policy.SystemConfig{
-		Generation: 1,
-		Bounds:     policy.ShippedBounds(),
-		Defaults:   policy.ShippedDefaults(),
-		Actions:    policy.ShippedActions(),
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
-func parsed(tb testing.TB, text string) policy.Document {
-	tb.Helper()
-	d, err := policy.ParseDocument([]byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return d
-}
-
 func BenchmarkParseDocument(b *testing.B) {
 	for name, text := range map[string][]byte{
 		"sample":    []byte(typicalDocument),

@@ -243,7 +243,8 @@ func (s *scanner) anyNumber() bool {
 	if s.data[s.pos] == '-' {
 		s.pos++
 		if s.pos < len(s.data) && s.data[s.pos] == 'I' {
-			return s.word("Infinity", kindNaN)
+			s.pos--
+			return s.word("-Infinity", kindNaN)
 		}
 	}
 	leadingZero := s.pos < len(s.data) && s.data[s.pos] == '0'

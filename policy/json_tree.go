@@ -31,6 +31,8 @@ type node struct {
 	escaped    bool // a string with a backslash
 }
 
+const maxPointerToken = 100 // bytes
+
 // tree is a parsed JSON text: the text and a flat list of its nodes, the whole value first. Numbers stay text.
 type tree struct {
 	data  []byte
@@ -70,12 +72,15 @@ func (t *tree) member(object int32, key []byte) int32 {
 }
 
 // pointer is the RFC 6901 pointer of a value, or of the member that a key names. It searches down from the root, so
-// that only faults pay for it.
+// that only faults pay for it. Where a key is too long to repeat, the pointer ends at the object that holds it.
 func (t *tree) pointer(target int32) string {
 	var b strings.Builder
 	at := int32(0)
 	for at != target && (t.nodes[at].kind == kindObject || t.nodes[at].kind == kindArray) {
 		child, label, found := t.childHolding(at, target)
+		if len(label) > maxPointerToken {
+			break
+		}
 		b.WriteByte('/')
 		b.WriteString(label)
 		if found {
