@@ -19,7 +19,7 @@ type Edit func(*policy.System, policy.Document) (policy.Document, error)
 
 // policyRow is a group with the counters and its publication, read in one statement.
 type policyRow struct {
-	groupRow
+	Group                                      groupRow `gorm:"embedded"`
 	Generation, BoundsVersion, DefaultsVersion int64
 	LiveVersion, LiveOrder, LiveAt, LiveLag    *int64
 }
@@ -37,17 +37,17 @@ func (r policyRow) publication() *Publication {
 		return nil
 	}
 	return &Publication{
-		GroupID: r.ID, Version: *r.LiveVersion, Order: *r.LiveOrder, At: fromMicros(r.LiveAt), LagMS: *r.LiveLag,
+		GroupID: r.Group.ID, Version: *r.LiveVersion, Order: *r.LiveOrder, At: fromMicros(r.LiveAt), LagMS: *r.LiveLag,
 	}
 }
 
 // record parses the stored document, which was valid when it was saved.
 func (r policyRow) record(system *policy.System) (PolicyRecord, error) {
-	doc, err := parseStored(r.ID, r.Document)
+	doc, err := parseStored(r.Group.ID, r.Group.Document)
 	live := r.publication()
 	return PolicyRecord{
-		Group: r.public(), Version: r.Version, Document: doc, UpdatedAt: fromMicros(&r.UpdatedAt), Live: live,
-		Pending: r.Version > 0 && (live == nil || live.Version < r.Version), System: system,
+		Group: r.Group.public(), Version: r.Group.Version, Document: doc, UpdatedAt: fromMicros(&r.Group.UpdatedAt), Live: live,
+		Pending: r.Group.Version > 0 && (live == nil || live.Version < r.Group.Version), System: system,
 	}, err
 }
 
@@ -135,10 +135,10 @@ func (t *tx) editPolicy(a Actor, groupID string, m Match, e policyEdit, lock str
 	if err != nil {
 		return r, false, err
 	}
-	if row.ArchivedAt != nil {
+	if row.Group.ArchivedAt != nil {
 		return r, false, errArchived()
 	}
-	if !m.fits(row.Version) {
+	if !m.fits(row.Group.Version) {
 		return r, false, errStale("the policy")
 	}
 	doc, err := e.fn(r.System, r.Document)
@@ -146,7 +146,7 @@ func (t *tx) editPolicy(a Actor, groupID string, m Match, e policyEdit, lock str
 		return r, false, err
 	}
 	text := string(doc.JSON())
-	if text == row.Document {
+	if text == row.Group.Document {
 		return r, false, nil
 	}
 	if err := r.System.Validate(doc); err != nil {
@@ -155,22 +155,22 @@ func (t *tx) editPolicy(a Actor, groupID string, m Match, e policyEdit, lock str
 	if err := t.writePolicy(a, row, text, e); err != nil {
 		return r, false, err
 	}
-	r.Version, r.Document, r.UpdatedAt, r.Pending = row.Version+1, doc, t.now, true
+	r.Version, r.Document, r.UpdatedAt, r.Pending = row.Group.Version+1, doc, t.now, true
 	r.Group.UpdatedAt = t.now
 	return r, true, nil
 }
 
 // writePolicy writes row, version, audit entry and outbox row; errMoved if the group is not as it was read.
 func (t *tx) writePolicy(a Actor, row policyRow, text string, e policyEdit) error {
-	c := t.store.newChange(t.now, Change{Kind: KindPolicy, GroupID: row.ID, Version: row.Version + 1})
+	c := t.store.newChange(t.now, Change{Kind: KindPolicy, GroupID: row.Group.ID, Version: row.Group.Version + 1})
 	if t.store.dialect.postgres {
 		return t.writePolicyAtOnce(a, row, text, e, c)
 	}
 	if err := t.Exec("UPDATE groups SET document = ?, version = ?, updated_at = ? WHERE id = ?",
-		text, c.Version, t.now.UnixMicro(), row.ID).Error; err != nil {
+		text, c.Version, t.now.UnixMicro(), row.Group.ID).Error; err != nil {
 		return err
 	}
-	if err := t.insertVersion(a, row.ID, c.Version, e.kind, text); err != nil {
+	if err := t.insertVersion(a, row.Group.ID, c.Version, e.kind, text); err != nil {
 		return err
 	}
 	if err := t.audit(a, e.entry(row, text)); err != nil {
@@ -180,7 +180,7 @@ func (t *tx) writePolicy(a Actor, row policyRow, text string, e policyEdit) erro
 }
 
 func (e policyEdit) entry(row policyRow, text string) entry {
-	return entry{action: e.action, target: row.ID, groupID: row.ID, before: row.Document, after: text}
+	return entry{action: e.action, target: row.Group.ID, groupID: row.Group.ID, before: row.Group.Document, after: text}
 }
 
 // writeAtOnce is the whole write in one statement. Each part takes its rows from g, so that nothing is written unless
@@ -199,9 +199,9 @@ const writeAtOnce = `WITH g AS (
 func (t *tx) writePolicyAtOnce(a Actor, row policyRow, text string, e policyEdit, c Change) error {
 	var saved int64
 	err := t.Raw(writeAtOnce,
-		text, t.now.UnixMicro(), row.ID, row.Version,
+		text, t.now.UnixMicro(), row.Group.ID, row.Group.Version,
 		e.kind, text, a.Name, a.Role, a.Channel, a.Reason,
-		t.store.cfg.NewID(), a.Name, a.Role, a.Channel, e.action, row.Document, text, a.Reason, a.RequestID, a.Address,
+		t.store.cfg.NewID(), a.Name, a.Role, a.Channel, e.action, row.Group.Document, text, a.Reason, a.RequestID, a.Address,
 		c.OutboxID, string(c.Kind), t.store.claimedUntil(c),
 	).Scan(&saved).Error
 	if err != nil {
