@@ -1,0 +1,98 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+func TestDurationText(t *testing.T) {
+	t.Parallel()
+	for ms, want := range map[int64][2]string{
+		1: {"0.001 s", "0.001 秒"}, 500: {"0.5 s", "0.5 秒"}, 2_000: {"2 s", "2 秒"}, 1_250: {"1.25 s", "1.25 秒"},
+		30_000: {"30 s", "30 秒"}, 60_000: {"1 min", "1 分钟"}, 90_000: {"90 s", "90 秒"}, 330_000: {"5 min 30 s", "5 分钟 30 秒"},
+		3_600_000: {"1 h", "1 小时"}, 3_661_500: {"1 h 1 min 1.5 s", "1 小时 1 分钟 1.5 秒"}, 3_601_000: {"1 h 1 s", "1 小时 1 秒"},
+		86_400_000: {"24 h", "24 小时"}, 604_800_000: {"7 days", "7 天"}, 5_400_000: {"90 min", "90 分钟"}, 0: {"0 s", "0 秒"},
+	} {
+		equal(t, want, [2]string{policy.DurationText(ms, "en"), policy.DurationText(ms, "zh")})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	b := policy.ShippedBounds()
+	b.Actions = map[string]policy.ActionBounds{"*": b.Actions["login"]}
+	s, err := policy.NewSystem(policy.SystemConfig{
+		Generation: 1, Bounds: b, Actions: append(policy.ShippedActions(), policy.ActionSpec{Name: "shout"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ action, document, en, zh string }{
+		{"message", `{}`, "Members may send one message every 2 s, and at most 8 in 30 s.", "成员每 2 秒可发 1 条消息，任意 30 秒内最多 8 条。"},
+		{"message", message(`"window":null`), "Members may send one message every 2 s.", "成员每 2 秒可发 1 条消息。"},
+		{"message", message(`"window":null,"ban":{"for_ms":60000}`), "Members may send one message every 2 s.", "成员每 2 秒可发 1 条消息。"},
+		{"message", message(`"mode":"soft"`), "Members are asked to send one message every 2 s at most, and no more than 8 in 30 s; nothing is refused.", "建议成员每 2 秒发 1 条消息，任意 30 秒内不超过 8 条；超出时只提醒，不拦截。"},
+		{"message", message(`"min_interval_ms":null,"window":null`), "Members may send messages as fast as they like.", "成员可以发消息，不限速度。"},
+		{"message", message(`"enabled":false`), "Members may send messages as fast as they like, because this limit is switched off.", "成员可以发消息，不限速度，因为此限制已关闭。"},
+		{"comment", `{}`, "Members may post at most 10 comments in 30 s.", "成员在任意 30 秒内最多可发 10 条评论。"},
+		{"like", `{}`, "Members may like at most 10 times in 10 s; who tries more can’t like for 1 h.", "成员在任意 10 秒内最多可点赞 10 次；超出后 1 小时内不能点赞。"},
+		{"upload", `{"actions":{"upload":{"window":{"algorithm":"sliding_window","limit":1,"period_ms":60000}}}}`, "Members may upload at most one file in 1 min.", "成员在任意 1 分钟内最多可上传 1 个文件。"},
+		{"sms", `{}`, "Members may ask for at most 3 SMS codes in 5 min.", "成员在任意 5 分钟内最多可获取 3 次短信验证码。"},
+		{"login", `{}`, "Members may try to sign in at most 5 times in 10 min.", "成员在任意 10 分钟内最多可尝试登录 5 次。"},
+		{"coupon", `{}`, "Members may claim at most 2 coupons in 1 min.", "成员在任意 1 分钟内最多可领取 2 张优惠券。"},
+		{"shout", `{"actions":{"shout":{"mode":"soft"}}}`, "Members are asked to use “shout” at most 10 times in 30 s; nothing is refused.", "建议成员在任意 30 秒内最多使用“shout” 10 次；超出时只提醒，不拦截。"},
+	} {
+		e, clamps := s.Resolve(parsed(t, c.document))
+		equal(t, []policy.Clamp(nil), clamps)
+		equal(t, [2]string{c.en, c.zh}, [2]string{policy.Summary(e, c.action, "en"), policy.Summary(e, c.action, "zh")})
+	}
+}
+
+func TestSummarySaysWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	e, _ := shippedSystem(t).Resolve(parsed(t, message(`"min_interval_ms":500`)))
+	equal(t, "Members may send one message every 1 s, and at most 8 in 30 s.", policy.Summary(e, "message", "fr"))
+}
+
+func TestC10_NoticesNeverSayZero(t *testing.T) {
+	t.Parallel()
+	p := policy.FactoryPolicy("message")
+	for wait, want := range map[int64][2]string{
+		0: {"1 s", "1 秒"}, 1: {"1 s", "1 秒"}, 1_000: {"1 s", "1 秒"}, 1_001: {"2 s", "2 秒"}, 59_001: {"1 min", "1 分钟"}, 61_000: {"61 s", "61 秒"},
+	} {
+		d := policy.Decision{Code: policy.RefusedInterval, WaitMS: wait}
+		equal(t, "You’re writing quickly. Please wait "+want[0]+" before the next message.", policy.Notice("en", nil, d, p))
+		equal(t, "您发言太快了，请等待 "+want[1]+"后再发。", policy.Notice("zh", nil, d, p))
+	}
+}
+
+func TestNoticesOfEveryCode(t *testing.T) {
+	t.Parallel()
+	p := policy.FactoryPolicy("like")
+	for code := range policy.DecisionCode(20) {
+		d := policy.Decision{Code: code, WaitMS: 14_000}
+		en, zh := policy.Notice("en", nil, d, p), policy.Notice("zh", nil, d, p)
+		speaks := code == policy.AllowedWarned || code >= policy.RefusedInterval && code <= policy.RefusedDegraded
+		if speaks == (en == "") || speaks == (zh == "") || speaks && en == zh || strings.ContainsAny(en+zh, "{}") {
+			t.Errorf("%d: %q, %q", code, en, zh)
+		}
+	}
+	d := policy.Decision{Code: policy.RefusedLimit, WaitMS: 14_000}
+	equal(t, "At most 8 messages in 30 s here. Please wait 14 s before the next message.", policy.Notice("en", nil, d, policy.FactoryPolicy("message")))
+	equal(t, "30 秒内最多发 8 条消息，请等待 14 秒后再发。", policy.Notice("zh", nil, d, policy.FactoryPolicy("message")))
+}
+
+func TestNoticesOfTheGroup(t *testing.T) {
+	t.Parallel()
+	texts := map[string]map[string]string{
+		"en": {"too_soon": "Slow: {wait} {wait}", "too_many": "{limit} in {period}, wait {wait}"}, "zh": {"too_soon": ""},
+	}
+	p := policy.FactoryPolicy("message")
+	soon := policy.Decision{Code: policy.RefusedInterval, WaitMS: 1_999}
+	equal(t, "Slow: 2 s 2 s", policy.Notice("en", texts, soon, p))
+	equal(t, "Slow: 2 s 2 s", policy.Notice("de", texts, soon, p))
+	equal(t, "您发言太快了，请等待 2 秒后再发。", policy.Notice("zh", texts, soon, p)) // empty: the system's text
+	equal(t, "8 in 30 s, wait 1 min", policy.Notice("en", texts, policy.Decision{Code: policy.RefusedLimit, WaitMS: 60_000}, p))
+}
