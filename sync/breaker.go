@@ -98,8 +98,8 @@ func (s *Sync) probe(ctx context.Context, fn func(context.Context) error) error 
 		}
 	case s.breaker.shut():
 		s.metrics.redisUp.Set(1)
+		s.passDue.Store(true) // it may have come back with less, or with older things
 		poke(s.pollNow)
-		poke(s.passNow)
 	}
 	return err
 }

@@ -17,6 +17,9 @@ const notices = ""
 // system is the one at the counters that were read with the row, so contents and order belong together. An archived
 // group, and one without a document, has none.
 func (s *Sync) compile(ctx context.Context, row store.PublishRow) ([]enforce.Publication, int64, error) {
+	if row.Err != nil {
+		return nil, 0, fmt.Errorf("read document: %w", row.Err)
+	}
 	sys, err := s.store.SystemAt(ctx, row.Counters)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read system: %w", err)

@@ -14,18 +14,20 @@ import (
 
 // epochs is what the watch saw last. Only the watch touches it.
 type epochs struct {
-	seen    [enforce.Shards]string
-	since   [enforce.Shards]time.Time // when the value was first seen
-	started bool                      // the first whole look is done
-	whole   atomic.Bool               // all shards were complete once
+	seen  [enforce.Shards]string
+	since [enforce.Shards]time.Time // when the value was first seen
+	whole atomic.Bool               // all shards were complete once
 }
 
 // runEpochs watches over what Redis says of itself: a shard without an epoch was lost (first start, FLUSHALL, a new
 // node) and is rebuilt. While Redis is away the watch is the one that asks for it, more often.
 func (s *Sync) runEpochs(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := s.watch(ctx)
+		again, err := s.watch(ctx)
 		s.noteError(ctx, laneEpochs, err)
+		if again {
+			continue
+		}
 		wait := s.cfg.EpochEvery
 		if err != nil {
 			wait = min(wait, s.cfg.ProbeEvery)
@@ -34,25 +36,26 @@ func (s *Sync) runEpochs(ctx context.Context) {
 	}
 }
 
-// watch looks once, and rebuilds what is missing or was left half built.
-func (s *Sync) watch(ctx context.Context) error {
+// watch looks once, and rebuilds what is missing or was left half built; again asks for another look at once. When
+// nothing is missing it asks for the pass that is due.
+func (s *Sync) watch(ctx context.Context) (again bool, err error) {
 	var now [enforce.Shards]string
-	err := s.probe(ctx, func(ctx context.Context) error {
+	err = s.probe(ctx, func(ctx context.Context) error {
 		var err error
 		now, err = s.publisher.Epochs(ctx)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read epochs: %w", err)
+		return false, fmt.Errorf("read epochs: %w", err)
 	}
 	if lost := s.compare(now); len(lost) > 0 {
-		return s.rebuild(ctx, lost)
+		err := s.rebuild(ctx, lost)
+		return err == nil, err
 	}
-	if !s.epochs.started {
-		s.epochs.started = true
+	if s.passDue.Swap(false) {
 		poke(s.passNow)
 	}
-	return nil
+	return false, nil
 }
 
 // compare takes in a look and returns the shards to rebuild.
@@ -121,7 +124,7 @@ func (s *Sync) rebuild(ctx context.Context, lost []uint8) error {
 	s.metrics.passes.Observe(took.Seconds())
 	if len(r.shards) == enforce.Shards {
 		s.passed.Store(true)
-		s.epochs.started = true
+		s.passDue.Store(false)
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "rebuilt Redis from the database", slog.Int("shards", len(r.shards)),
 		slog.Int64("groups", done.Load()), slog.Int64("took_ms", took.Milliseconds()))

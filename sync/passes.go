@@ -79,8 +79,8 @@ func (s *Sync) pass(ctx context.Context, ids []string, full bool) {
 	if passing(err) {
 		s.giveBack(ctx, ids)
 	}
-	if pause(ctx, s.cfg.ProbeEvery) && full {
-		poke(s.passNow)
+	if full {
+		s.passDue.Store(true) // the next look at the epochs asks again
 	}
 }
 

@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
@@ -78,6 +79,10 @@ func (w *sweep) groups(ctx context.Context) error {
 func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
 	var exempting []string
 	for _, row := range rows {
+		if row.Err != nil { // Redis keeps what it has of this group; the others go on
+			w.sync.skipped(ctx, row)
+			continue
+		}
 		pubs, _, err := w.sync.compile(ctx, row)
 		if err != nil {
 			return fmt.Errorf("group %q: %w", row.GroupID, err)
@@ -196,4 +201,10 @@ func (w *sweep) bans(ctx context.Context) error {
 		last := page[len(page)-1]
 		after = store.HoldKey{GroupID: last.GroupID, Action: last.Action, UserID: last.UserID}
 	}
+}
+
+func (s *Sync) skipped(ctx context.Context, row store.PublishRow) {
+	s.metrics.errors.WithLabelValues(laneFleet).Inc()
+	s.log.LogAttrs(ctx, slog.LevelError, "group left out: its document cannot be read",
+		slog.String("group_id", row.GroupID), slog.Int64("version", row.Version), slog.Any("error", row.Err))
 }

@@ -70,6 +70,7 @@ type Sync struct {
 	epochs    epochs
 	metrics   *metrics
 	report    *report
+	passDue   atomic.Bool // a pass over the whole fleet is due once no shard is missing
 	polled    atomic.Bool // a first poll of the outbox is done
 	passed    atomic.Bool // a first complete pass is done
 }
@@ -86,7 +87,7 @@ func New(cfg Config) (*Sync, error) {
 			return nil, err
 		}
 	}
-	return &Sync{
+	s := &Sync{
 		cfg: cfg, store: cfg.Store, publisher: cfg.Publisher, keys: cfg.Publisher.Keys(), log: cfg.Logger,
 		instance:  cfg.NewID(),
 		queue:     newQueue(),
@@ -101,7 +102,9 @@ func New(cfg Config) (*Sync, error) {
 		consuming: make(chan struct{}, 1),
 		metrics:   m,
 		report:    newReport(),
-	}, nil
+	}
+	s.passDue.Store(true)
+	return s, nil
 }
 
 func (c *Config) setDefaults() {
@@ -145,6 +148,8 @@ func (s *Sync) Ready() error {
 		return policy.Errorf(policy.CodeUnavailable, "Redis does not answer")
 	case !s.passed.Load():
 		return policy.Errorf(policy.CodeUnavailable, "the first pass over all groups is not complete")
+	case !s.epochs.whole.Load():
+		return policy.Errorf(policy.CodeUnavailable, "Redis is not complete")
 	case !s.polled.Load():
 		return policy.Errorf(policy.CodeUnavailable, "the outbox was not read yet")
 	default:
