@@ -1,10 +1,9 @@
 package policy
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 )
 
 // CheckJSON says whether data is one JSON text (RFC 8259) that every reader understands alike: valid UTF-8 without a
@@ -106,120 +105,4 @@ func (f *faults) isString(i int32, name string) bool {
 	return true
 }
 
-func listed(names []string) string {
-	var b []byte
-	for i, name := range names {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, name...)
-	}
-	return string(b)
-}
-
-// maxStored is the largest integer that a document may hold: the largest that every JSON reader keeps exact.
-const maxStored = 1<<53 - 1
-
-// number describes the values that a field takes.
-type number struct {
-	name, unit string
-	min, max   int64
-}
-
-func (n number) detail() string {
-	text := n.name + " must be a whole number of " + n.unit
-	if n.max >= maxStored {
-		return text + ", at least " + strconv.FormatInt(n.min, 10) + " and at most " + strconv.FormatInt(n.max, 10)
-	}
-	return text + " from " + strconv.FormatInt(n.min, 10) + " to " + strconv.FormatInt(n.max, 10)
-}
-
-// integer reads a whole number within its range. 1e3 and 5.0 are whole; 1.5, "2s" and NaN are faults of type.
-func (f *faults) integer(i int32, want number) (int64, bool) {
-	if f.nodes[i].kind != kindNumber {
-		f.add(i, "type", want.detail())
-		return 0, false
-	}
-	v, whole := wholeNumber(f.raw(i))
-	switch {
-	case !whole:
-		f.add(i, "type", want.detail())
-	case v < want.min || v > want.max:
-		f.add(i, "range", want.detail())
-	default:
-		return v, true
-	}
-	return 0, false
-}
-
-// wholeNumber reads a JSON number that is a whole number, however it is written. Beyond 18 digits it is ±10^18.
-func wholeNumber(text []byte) (v int64, whole bool) {
-	for _, c := range text {
-		if c-'0' > 9 || len(text) > 18 {
-			return wholeSlow(text)
-		}
-		v = v*10 + int64(c-'0')
-	}
-	return v, true
-}
-
-func wholeSlow(text []byte) (v int64, whole bool) {
-	digits, negative := bytes.CutPrefix(text, []byte{'-'})
-	exponent := 0
-	if at := bytes.IndexAny(digits, "eE"); at >= 0 {
-		exponent = clampedExponent(digits[at+1:])
-		digits = digits[:at]
-	}
-	before, after, _ := bytes.Cut(digits, []byte{'.'})
-	digits = bytes.TrimLeft(append(bytes.Clone(before), after...), "0")
-	trimmed := bytes.TrimRight(digits, "0")
-	exponent += len(digits) - len(trimmed) - len(after)
-	switch {
-	case len(trimmed) == 0:
-		return 0, true
-	case exponent < 0:
-		return 0, false
-	case len(trimmed)+exponent > 18:
-		v = 1e18
-	default:
-		v, _ = strconv.ParseInt(string(trimmed), 10, 64) // at most 18 digits
-		for range exponent {
-			v *= 10
-		}
-	}
-	if negative {
-		v = -v
-	}
-	return v, true
-}
-
-// clampedExponent reads an exponent within ±2^30; no text is long enough to bring such a number back.
-func clampedExponent(text []byte) int {
-	v, err := strconv.ParseInt(string(bytes.TrimPrefix(text, []byte{'+'})), 10, 31)
-	if err != nil && text[0] == '-' {
-		return -1 << 30
-	}
-	if err != nil {
-		return 1 << 30
-	}
-	return int(v)
-}
-
-// appendString appends s, which is valid UTF-8, as a JSON string.
-func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
-}
+func listed(names []string) string { return strings.Join(names, ", ") }

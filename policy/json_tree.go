@@ -3,8 +3,6 @@ package policy
 import (
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // kind is the kind of a JSON value.
@@ -117,65 +115,4 @@ func escapePointer(key string) string {
 		return key
 	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
-
-// unescape resolves the escapes of a string that the scanner has accepted.
-func unescape(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			out = append(out, raw[i])
-			continue
-		}
-		i++
-		if raw[i] != 'u' {
-			out = append(out, plainEscape(raw[i]))
-			continue
-		}
-		r := hexRune(raw[i+1:])
-		i += 4
-		if utf16.IsSurrogate(r) {
-			r = utf16.DecodeRune(r, hexRune(raw[i+3:]))
-			i += 6
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out
-}
-
-func plainEscape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c
-}
-
-// hexRune reads four hex digits, or -1.
-func hexRune(s []byte) rune {
-	if len(s) < 4 {
-		return -1
-	}
-	var r rune
-	for _, c := range s[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return -1
-		}
-	}
-	return r
 }

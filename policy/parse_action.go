@@ -110,8 +110,8 @@ func (p *documentParser) positive(i int32, name, unit string) (s Setting[int64])
 		return s
 	}
 	r := p.bounds.of(p.action, name)
-	p.fields[at].Detail = name + " must be a whole number of " + unit + "; from " + strconv.FormatInt(r.Min, 10) +
-		" to " + strconv.FormatInt(r.Max, 10) + " is in force"
+	p.fields[at].Detail = name + " must be a whole number of " + unit + " above 0; this system allows " +
+		strconv.FormatInt(r.Min, 10) + " to " + strconv.FormatInt(r.Max, 10)
 	return s
 }
 
