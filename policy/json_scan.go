@@ -140,7 +140,7 @@ func (s *scanner) object(depth int) bool {
 		return s.shut(at)
 	}
 	for s.key() && s.value(depth) {
-		s.nodes[at].size++
+		s.grow(at)
 		switch s.peek() {
 		case ',':
 			s.pos++
@@ -176,7 +176,7 @@ func (s *scanner) array(depth int) bool {
 		return s.shut(at)
 	}
 	for s.value(depth) {
-		s.nodes[at].size++
+		s.grow(at)
 		switch s.peek() {
 		case ',':
 			s.pos++
@@ -197,6 +197,13 @@ func (s *scanner) open(k kind, depth int) (at int32, ok bool) {
 	s.nodes = append(s.nodes, node{start: int32(s.pos), kind: k})
 	s.pos++
 	return at, true
+}
+
+// grow counts one more member or element.
+func (s *scanner) grow(at int32) {
+	if n := &s.nodes[at]; n.size < math.MaxUint16 {
+		n.size++
+	}
 }
 
 func (s *scanner) shut(at int32) bool {

@@ -22,9 +22,9 @@ const (
 // node is one value, or one key, of a tree. Nodes stand in the order of the text: an object is followed by key, value,
 // key, value …, an array by its elements.
 type node struct {
-	start, end int32 // of its text; of a string without the quotes
-	next       int32 // index of the first node behind it and all it contains; 0 while it is still open
-	size       int32 // members of an object, elements of an array
+	start, end int32  // of its text; of a string without the quotes
+	next       int32  // index of the first node behind it and all it contains; 0 while it is still open
+	size       uint16 // members of an object, elements of an array; 65,535 = that or more
 	kind       kind
 	escaped    bool // a string with a backslash
 }
