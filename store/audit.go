@@ -24,10 +24,10 @@ const insertAudit = `INSERT INTO audit_entries
 
 // audit writes the entry of a change into the change's own transaction. The entry gets its number within a second, by
 // SealAudit.
-func (t *tx) audit(a Actor, e entry) error {
-	return t.Exec(insertAudit+"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')",
+func (t *tx) audit(a Actor, e entry) {
+	t.finally(insertAudit+"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')",
 		t.store.cfg.NewID(), t.now.UnixMicro(), a.Name, a.Role, a.Channel, e.action, e.target, e.groupID,
-		e.before, e.after, a.Reason, a.RequestID, a.Address).Error
+		e.before, e.after, a.Reason, a.RequestID, a.Address)
 }
 
 // asJSON prints a value made of strings, numbers and times, which always marshal.
@@ -49,12 +49,18 @@ func jsonTime(t time.Time) string {
 
 // SignedIn writes session.create: a person signed in to the pages.
 func (s *Store) SignedIn(ctx context.Context, a Actor) error {
-	return s.write(ctx, func(t *tx) error { return t.audit(a, entry{action: "session.create", target: a.Name}) })
+	return s.write(ctx, func(t *tx) error {
+		t.audit(a, entry{action: "session.create", target: a.Name})
+		return nil
+	})
 }
 
 // SignedOut writes session.revoke: a person's session ended by will.
 func (s *Store) SignedOut(ctx context.Context, a Actor) error {
-	return s.write(ctx, func(t *tx) error { return t.audit(a, entry{action: "session.revoke", target: a.Name}) })
+	return s.write(ctx, func(t *tx) error {
+		t.audit(a, entry{action: "session.revoke", target: a.Name})
+		return nil
+	})
 }
 
 // sealBatch bounds the entries of one sealing transaction, so that each stays far below the store's timeout.

@@ -64,25 +64,20 @@ func (s *Store) LiftBan(ctx context.Context, a Actor, groupID, action, userID st
 		if !row.active(t.now) {
 			return errNoBan()
 		}
-		return t.liftBan(a, row, &r)
+		r = t.liftBan(a, row).public()
+		return nil
 	})
 	return r, err
 }
 
-func (t *tx) liftBan(a Actor, row banRow, r *Ban) error {
-	before := row.json()
+func (t *tx) liftBan(a Actor, row banRow) banRow {
+	e := entry{action: "ban.lift", target: row.Action + "/" + row.UserID, groupID: row.GroupID, before: row.json()}
 	row.LiftedAt, row.LiftedBy = micros(t.now), a.Name
-	*r = row.public()
-	err := t.Exec("UPDATE bans SET lifted_at = ?, lifted_by = ? WHERE group_id = ? AND action = ? AND user_id = ?",
-		row.LiftedAt, row.LiftedBy, row.GroupID, row.Action, row.UserID).Error
-	if err != nil {
-		return err
-	}
-	e := entry{action: "ban.lift", target: row.Action + "/" + row.UserID, groupID: row.GroupID, before: before}
-	if err := t.audit(a, e); err != nil {
-		return err
-	}
-	return t.enqueue(Change{Kind: KindBan, GroupID: row.GroupID, Action: row.Action, UserID: row.UserID})
+	t.finally("UPDATE bans SET lifted_at = ?, lifted_by = ? WHERE group_id = ? AND action = ? AND user_id = ?",
+		row.LiftedAt, row.LiftedBy, row.GroupID, row.Action, row.UserID)
+	t.audit(a, e)
+	t.enqueue(Change{Kind: KindBan, GroupID: row.GroupID, Action: row.Action, UserID: row.UserID})
+	return row
 }
 
 func errNoBan() error { return policy.Errorf(policy.CodeNotFound, "no such ban holds") }

@@ -71,7 +71,7 @@ func (d dialect) migrations() migrations.Dialect {
 
 func openDialect(cfg Config) (dialect, *sql.DB, error) {
 	if path, ok := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); ok {
-		db, err := openSQLite(path)
+		db, err := openSQLite(path, cfg.Timeout)
 		return dialect{}, db, err
 	}
 	return openPostgres(cfg)
@@ -79,9 +79,9 @@ func openDialect(cfg Config) (dialect, *sql.DB, error) {
 
 // openSQLite opens with WAL, so that readers do not wait, and with immediate transactions, so that writers queue
 // instead of failing with SQLITE_BUSY.
-func openSQLite(path string) (*sql.DB, error) {
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=busy_timeout(1400)&_txlock=immediate"
+func openSQLite(path string, timeout time.Duration) (*sql.DB, error) {
+	dsn := fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_txlock=immediate",
+		(&url.URL{Path: path}).EscapedPath(), timeout.Milliseconds())
 	return sql.Open(sqlite.DriverName, dsn)
 }
 

@@ -92,16 +92,14 @@ func (t *tx) putExemption(a Actor, g groupRow, before *Exemption, e Exemption) e
 			return err
 		}
 	}
-	err := t.Exec(`INSERT INTO exemptions (group_id, user_id, expires_at, note, granted_by, granted_at)
+	t.finally(`INSERT INTO exemptions (group_id, user_id, expires_at, note, granted_by, granted_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (group_id, user_id) DO UPDATE SET expires_at = excluded.expires_at,
 			note = excluded.note, granted_by = excluded.granted_by, granted_at = excluded.granted_at`,
-		g.ID, e.UserID, micros(e.ExpiresAt), e.Note, e.GrantedBy, e.GrantedAt.UnixMicro()).Error
-	if err != nil {
-		return err
-	}
-	return t.countExemptions(a, g, added, entry{
+		g.ID, e.UserID, micros(e.ExpiresAt), e.Note, e.GrantedBy, e.GrantedAt.UnixMicro())
+	t.countExemptions(a, g, added, entry{
 		action: action, target: e.UserID, groupID: g.ID, before: before.json(), after: e.json(),
 	})
+	return nil
 }
 
 // roomFor refuses more entries than the bounds allow.
@@ -121,17 +119,12 @@ func (t *tx) roomFor(count int64) error {
 }
 
 // countExemptions moves the collection's counter, writes the audit entry and tells Redis.
-func (t *tx) countExemptions(a Actor, g groupRow, added int64, e entry) error {
+func (t *tx) countExemptions(a Actor, g groupRow, added int64, e entry) {
 	version := g.ExemptionsVersion + 1
-	err := t.Exec("UPDATE groups SET exemptions_version = ?, exemptions_count = exemptions_count + ? WHERE id = ?",
-		version, added, g.ID).Error
-	if err != nil {
-		return err
-	}
-	if err := t.audit(a, e); err != nil {
-		return err
-	}
-	return t.enqueue(Change{Kind: KindExemptions, GroupID: g.ID, UserID: e.target, Version: version})
+	t.finally("UPDATE groups SET exemptions_version = ?, exemptions_count = exemptions_count + ? WHERE id = ?",
+		version, added, g.ID)
+	t.audit(a, e)
+	t.enqueue(Change{Kind: KindExemptions, GroupID: g.ID, UserID: e.target, Version: version})
 }
 
 // RemoveExemption removes an entry and returns the collection's counter. CodeNotFound, CodeArchived, CodeStale.
@@ -152,12 +145,11 @@ func (s *Store) RemoveExemption(ctx context.Context, a Actor, groupID string, m 
 		if !m.fits(g.ExemptionsVersion) {
 			return errStale("the exemptions")
 		}
-		if err := t.Exec("DELETE FROM exemptions WHERE group_id = ? AND user_id = ?", groupID, userID).Error; err != nil {
-			return err
-		}
-		return t.countExemptions(a, g, -1, entry{
+		t.finally("DELETE FROM exemptions WHERE group_id = ? AND user_id = ?", groupID, userID)
+		t.countExemptions(a, g, -1, entry{
 			action: "exemption.remove", target: userID, groupID: groupID, before: before.json(),
 		})
+		return nil
 	})
 	return version, err
 }

@@ -103,8 +103,7 @@ func (t *tx) putGroup(a Actor, m Match, id, name, locale string) (row groupRow, 
 	if row.Name == name && row.Locale == locale && row.ArchivedAt == nil {
 		return row, false, nil
 	}
-	after, err := t.changeGroup(a, row, name, locale)
-	return after, false, err
+	return t.changeGroup(a, row, name, locale), false, nil
 }
 
 func (t *tx) insertGroup(a Actor, m Match, id, name, locale string) (row groupRow, created bool, err error) {
@@ -121,48 +120,41 @@ func (t *tx) insertGroup(a Actor, m Match, id, name, locale string) (row groupRo
 	if done.Error != nil || done.RowsAffected == 0 {
 		return row, false, done.Error
 	}
-	return row, true, t.audit(a, entry{action: "group.create", target: id, groupID: id, after: row.json()})
+	t.audit(a, entry{action: "group.create", target: id, groupID: id, after: row.json()})
+	return row, true, nil
 }
 
 // changeGroup renames, and brings back what was archived: a new version then, for Redis must learn of it.
-func (t *tx) changeGroup(a Actor, before groupRow, name, locale string) (groupRow, error) {
+func (t *tx) changeGroup(a Actor, before groupRow, name, locale string) groupRow {
 	after, action := before, "group.update"
 	after.Name, after.Locale, after.ArchivedAt, after.Revision = name, locale, nil, before.Revision+1
 	if before.ArchivedAt != nil {
 		action = "group.unarchive"
-		if err := t.turn(a, &after, "unarchive"); err != nil {
-			return after, err
-		}
+		t.turn(a, &after, "unarchive")
 	}
 	return t.saveGroup(a, before, after, action)
 }
 
 // turn makes archiving and its undoing versions of their own: the document's and the exemptions' counters both move, so
 // that Redis takes the withdrawal, and the return, as newer.
-func (t *tx) turn(a Actor, g *groupRow, kind string) error {
+func (t *tx) turn(a Actor, g *groupRow, kind string) {
 	g.Version++
 	g.ExemptionsVersion++
-	if err := t.insertVersion(a, g.ID, g.Version, kind, g.Document); err != nil {
-		return err
-	}
-	if err := t.enqueue(Change{Kind: KindPolicy, GroupID: g.ID, Version: g.Version}); err != nil {
-		return err
-	}
-	return t.enqueue(Change{Kind: KindExemptions, GroupID: g.ID, Version: g.ExemptionsVersion})
+	t.insertVersion(a, g.ID, g.Version, kind, g.Document)
+	t.enqueue(Change{Kind: KindPolicy, GroupID: g.ID, Version: g.Version})
+	t.enqueue(Change{Kind: KindExemptions, GroupID: g.ID, Version: g.ExemptionsVersion})
 }
 
-func (t *tx) saveGroup(a Actor, before, after groupRow, action string) (groupRow, error) {
+func (t *tx) saveGroup(a Actor, before, after groupRow, action string) groupRow {
 	after.UpdatedAt = t.now.UnixMicro()
-	err := t.Exec(`UPDATE groups SET name = ?, locale = ?, archived_at = ?, revision = ?, version = ?,
+	t.finally(`UPDATE groups SET name = ?, locale = ?, archived_at = ?, revision = ?, version = ?,
 			exemptions_version = ?, updated_at = ? WHERE id = ?`,
 		after.Name, after.Locale, after.ArchivedAt, after.Revision, after.Version, after.ExemptionsVersion,
-		after.UpdatedAt, after.ID).Error
-	if err != nil {
-		return after, err
-	}
-	return after, t.audit(a, entry{
+		after.UpdatedAt, after.ID)
+	t.audit(a, entry{
 		action: action, target: after.ID, groupID: after.ID, before: before.json(), after: after.json(),
 	})
+	return after
 }
 
 // ArchiveGroup archives a group: reads go on, writes answer CodeArchived, Redis falls back to the defaults. An archived
@@ -179,12 +171,9 @@ func (s *Store) ArchiveGroup(ctx context.Context, a Actor, m Match, id string) (
 		}
 		after := before
 		after.Revision, after.ArchivedAt = before.Revision+1, micros(t.now)
-		if err := t.turn(a, &after, "archive"); err != nil {
-			return err
-		}
-		after, err = t.saveGroup(a, before, after, "group.archive")
-		g = after.public()
-		return err
+		t.turn(a, &after, "archive")
+		g = t.saveGroup(a, before, after, "group.archive").public()
+		return nil
 	})
 	return g, err
 }

@@ -70,7 +70,8 @@ func (s *Store) PutMute(ctx context.Context, a Actor, groupID, userID string, m 
 			StartMS: max(t.now.UnixMilli(), old.StartMS+1), By: a.Name, Reason: in.Reason,
 		}
 		r = row.public()
-		return t.putMute(a, old, held, row)
+		t.putMute(a, old, held, row)
+		return nil
 	})
 	return r, err
 }
@@ -110,18 +111,14 @@ func (r muteRow) args() []any {
 	}
 }
 
-func (t *tx) putMute(a Actor, old muteRow, held bool, row muteRow) error {
-	if err := t.Exec(upsertMutes+places(1, 11)+replaceMute, row.args()...).Error; err != nil {
-		return err
-	}
+func (t *tx) putMute(a Actor, old muteRow, held bool, row muteRow) {
+	t.finally(upsertMutes+places(1, 11)+replaceMute, row.args()...)
 	e := entry{action: "mute.put", target: row.UserID, groupID: row.GroupID, after: row.json()}
 	if held {
 		e.before = old.json()
 	}
-	if err := t.audit(a, e); err != nil {
-		return err
-	}
-	return t.enqueue(Change{Kind: KindMute, GroupID: row.GroupID, UserID: row.UserID})
+	t.audit(a, e)
+	t.enqueue(Change{Kind: KindMute, GroupID: row.GroupID, UserID: row.UserID})
 }
 
 // LiftMute ends the mute that holds a member. The record keeps its start, so that late events and rebuilds do not bring
@@ -138,15 +135,11 @@ func (s *Store) LiftMute(ctx context.Context, a Actor, groupID, userID string, m
 		lifted := row
 		lifted.LiftedAt, lifted.LiftedBy = micros(t.now), a.Name
 		r = lifted.public()
-		err = t.Exec("UPDATE mutes SET lifted_at = ?, lifted_by = ? WHERE group_id = ? AND user_id = ?",
-			lifted.LiftedAt, lifted.LiftedBy, groupID, userID).Error
-		if err != nil {
-			return err
-		}
-		if err := t.audit(a, entry{action: "mute.lift", target: userID, groupID: groupID, before: row.json()}); err != nil {
-			return err
-		}
-		return t.enqueue(Change{Kind: KindMute, GroupID: groupID, UserID: userID})
+		t.finally("UPDATE mutes SET lifted_at = ?, lifted_by = ? WHERE group_id = ? AND user_id = ?",
+			lifted.LiftedAt, lifted.LiftedBy, groupID, userID)
+		t.audit(a, entry{action: "mute.lift", target: userID, groupID: groupID, before: row.json()})
+		t.enqueue(Change{Kind: KindMute, GroupID: groupID, UserID: userID})
+		return nil
 	})
 	return r, err
 }

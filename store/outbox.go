@@ -31,14 +31,13 @@ func (s *Store) claimedUntil(c Change) int64 {
 }
 
 // enqueue writes a change into the outbox, in the change's own transaction.
-func (t *tx) enqueue(c Change) error {
+func (t *tx) enqueue(c Change) {
 	if c.OutboxID == "" {
 		c = t.store.newChange(t.now, c)
 	}
-	err := t.Exec(insertOutbox+"VALUES (?, ?, ?, ?, ?, ?, ?, ?)", c.OutboxID, string(c.Kind), c.GroupID, c.Action,
-		c.UserID, c.Version, c.At.UnixMicro(), t.store.claimedUntil(c)).Error
+	t.finally(insertOutbox+"VALUES (?, ?, ?, ?, ?, ?, ?, ?)", c.OutboxID, string(c.Kind), c.GroupID, c.Action,
+		c.UserID, c.Version, c.At.UnixMicro(), t.store.claimedUntil(c))
 	t.changes = append(t.changes, c)
-	return err
 }
 
 type outboxRow struct {

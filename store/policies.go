@@ -166,21 +166,14 @@ func (t *tx) writePolicy(a Actor, row policyRow, text string, e policyEdit) erro
 	if t.store.dialect.postgres {
 		return t.writePolicyAtOnce(a, row, text, e, c)
 	}
-	if err := t.Exec("UPDATE groups SET document = ?, version = ?, updated_at = ? WHERE id = ?",
-		text, c.Version, t.now.UnixMicro(), row.Group.ID).Error; err != nil {
-		return err
-	}
-	if err := t.insertVersion(a, row.Group.ID, c.Version, e.kind, text); err != nil {
-		return err
-	}
-	if err := t.audit(a, e.entry(row, text)); err != nil {
-		return err
-	}
-	return t.enqueue(c)
-}
-
-func (e policyEdit) entry(row policyRow, text string) entry {
-	return entry{action: e.action, target: row.Group.ID, groupID: row.Group.ID, before: row.Group.Document, after: text}
+	t.finally("UPDATE groups SET document = ?, version = ?, updated_at = ? WHERE id = ?",
+		text, c.Version, t.now.UnixMicro(), row.Group.ID)
+	t.insertVersion(a, row.Group.ID, c.Version, e.kind, text)
+	t.audit(a, entry{
+		action: e.action, target: row.Group.ID, groupID: row.Group.ID, before: row.Group.Document, after: text,
+	})
+	t.enqueue(c)
+	return nil
 }
 
 // writeAtOnce is the whole write in one statement. Each part takes its rows from g, so that nothing is written unless

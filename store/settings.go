@@ -67,29 +67,18 @@ func (s *Store) UpdateBounds(ctx context.Context, a Actor, m Match, b policy.Bou
 			return err
 		}
 		r, changed = boundsOf(next), true
-		return t.saveBounds(a, next.BoundsVersion, before, after)
+		t.saveBounds(a, next.BoundsVersion, before, after)
+		return nil
 	})
 	return r, changed && err == nil, err
 }
 
-func (t *tx) saveBounds(a Actor, version int64, before, after string) error {
-	err := t.Exec("INSERT INTO bounds_versions (version, bounds, at, actor, reason) VALUES (?, ?, ?, ?, ?)",
-		version, after, t.now.UnixMicro(), a.Name, a.Reason).Error
-	if err != nil {
-		return err
-	}
-	if err := t.Exec("UPDATE system SET bounds_version = ? WHERE id = 1", version).Error; err != nil {
-		return err
-	}
-	return t.fleet(a, entry{action: "bounds.update", target: "bounds", before: before, after: after})
-}
-
-// fleet ends a change that concerns every group: audit entry and outbox row.
-func (t *tx) fleet(a Actor, e entry) error {
-	if err := t.audit(a, e); err != nil {
-		return err
-	}
-	return t.enqueue(Change{Kind: KindFleet})
+func (t *tx) saveBounds(a Actor, version int64, before, after string) {
+	t.finally("INSERT INTO bounds_versions (version, bounds, at, actor, reason) VALUES (?, ?, ?, ?, ?)",
+		version, after, t.now.UnixMicro(), a.Name, a.Reason)
+	t.finally("UPDATE system SET bounds_version = ? WHERE id = 1", version)
+	t.audit(a, entry{action: "bounds.update", target: "bounds", before: before, after: after})
+	t.enqueue(Change{Kind: KindFleet})
 }
 
 // UpdateDefaults replaces the system's own document. The same document changes nothing. CodeStale (the record is then
@@ -118,25 +107,21 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 			return err
 		}
 		r, changed = defaultsOf(next), true
-		return t.saveDefaults(a, next, entry{
+		t.saveDefaults(a, next, entry{
 			action: "defaults.update", target: "defaults", before: before, after: after,
 		})
+		return nil
 	})
 	return r, changed && err == nil, err
 }
 
 // saveDefaults writes document and registry, which share a counter, as the next version.
-func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) error {
-	err := t.Exec("INSERT INTO defaults_versions (version, document, actions, at, actor, reason) VALUES (?, ?, ?, ?, ?, ?)",
-		next.DefaultsVersion, string(next.Defaults.JSON()), printActions(next.Actions), t.now.UnixMicro(), a.Name,
-		a.Reason).Error
-	if err != nil {
-		return err
-	}
-	if err := t.Exec("UPDATE system SET defaults_version = ? WHERE id = 1", next.DefaultsVersion).Error; err != nil {
-		return err
-	}
-	return t.fleet(a, e)
+func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) {
+	t.finally("INSERT INTO defaults_versions (version, document, actions, at, actor, reason) VALUES (?, ?, ?, ?, ?, ?)",
+		next.DefaultsVersion, string(next.Defaults.JSON()), printActions(next.Actions), t.now.UnixMicro(), a.Name, a.Reason)
+	t.finally("UPDATE system SET defaults_version = ? WHERE id = 1", next.DefaultsVersion)
+	t.audit(a, e)
+	t.enqueue(Change{Kind: KindFleet})
 }
 
 // PutAction registers an action or changes whether it is speech; the same again changes nothing. Actions are never
@@ -173,7 +158,8 @@ func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) 
 			return err
 		}
 		changed = true
-		return t.saveDefaults(a, next, e)
+		t.saveDefaults(a, next, e)
+		return nil
 	})
 	return created && err == nil, changed && err == nil, err
 }

@@ -125,7 +125,10 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	t := &tx{store: s, now: s.now()}
 	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		t.DB = db
-		return fn(t)
+		if err := fn(t); err != nil {
+			return err
+		}
+		return t.flush()
 	})
 	if err != nil {
 		return translate(err)
@@ -158,11 +161,3 @@ func (s *Store) announce(changes []Change) {
 
 // now is the clock in UTC, cut to the microseconds that both databases keep.
 func (s *Store) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
-
-// tx is one write under way: the transaction, its moment, and what OnCommit will be told.
-type tx struct {
-	*gorm.DB
-	store   *Store
-	now     time.Time
-	changes []Change
-}

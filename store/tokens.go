@@ -77,13 +77,13 @@ func (s *Store) CreateToken(ctx context.Context, a Actor, in TokenInput) (Token,
 	}
 	var row tokenRow
 	err = s.write(ctx, func(t *tx) error {
-		row, err = t.insertToken(a, id, secret, in)
-		return err
+		row = t.insertToken(a, id, secret, in)
+		return nil
 	})
 	return row.public(), secret, err
 }
 
-func (t *tx) insertToken(a Actor, id, secret string, in TokenInput) (tokenRow, error) {
+func (t *tx) insertToken(a Actor, id, secret string, in TokenInput) tokenRow {
 	groups := slices.Compact(slices.Sorted(slices.Values(in.Groups)))
 	if groups == nil {
 		groups = []string{}
@@ -92,13 +92,11 @@ func (t *tx) insertToken(a Actor, id, secret string, in TokenInput) (tokenRow, e
 		ID: id, Name: in.Name, Role: in.Role, Groups: asJSON(groups), SecretHash: hashSecret(secret),
 		ExpiresAt: micros(in.ExpiresAt), CreatedAt: t.now.UnixMicro(), CreatedBy: a.Name,
 	}
-	err := t.Exec(`INSERT INTO tokens (id, name, role, groups, secret_hash, expires_at, created_at, created_by)
+	t.finally(`INSERT INTO tokens (id, name, role, groups, secret_hash, expires_at, created_at, created_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		row.ID, row.Name, row.Role, row.Groups, row.SecretHash, row.ExpiresAt, row.CreatedAt, row.CreatedBy).Error
-	if err != nil {
-		return row, err
-	}
-	return row, t.audit(a, entry{action: "token.create", target: id, after: row.json()})
+		row.ID, row.Name, row.Role, row.Groups, row.SecretHash, row.ExpiresAt, row.CreatedAt, row.CreatedBy)
+	t.audit(a, entry{action: "token.create", target: id, after: row.json()})
+	return row
 }
 
 func (in TokenInput) check(s *Store) error {
@@ -171,10 +169,9 @@ func (s *Store) RevokeToken(ctx context.Context, a Actor, id string) (Token, err
 			return err
 		}
 		row.RevokedAt = micros(t.now)
-		if err := t.Exec("UPDATE tokens SET revoked_at = ? WHERE id = ?", row.RevokedAt, id).Error; err != nil {
-			return err
-		}
-		return t.audit(a, entry{action: "token.revoke", target: id, before: row.json()})
+		t.finally("UPDATE tokens SET revoked_at = ? WHERE id = ?", row.RevokedAt, id)
+		t.audit(a, entry{action: "token.revoke", target: id, before: row.json()})
+		return nil
 	})
 	if err == nil {
 		s.tokens.drop(row.SecretHash)
@@ -213,8 +210,8 @@ func (s *Store) BootstrapOperator(ctx context.Context, secret string) (token str
 		}
 		created = true
 		system := Actor{Name: "bootstrap", Role: RoleOperator, Channel: ChannelSystem}
-		_, err = t.insertToken(system, id, secret, TokenInput{Name: "bootstrap", Role: RoleOperator})
-		return err
+		t.insertToken(system, id, secret, TokenInput{Name: "bootstrap", Role: RoleOperator})
+		return nil
 	})
 	if err != nil || !created {
 		return "", false, err

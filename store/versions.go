@@ -11,10 +11,10 @@ import (
 )
 
 // insertVersion keeps a state of a group's document for ever.
-func (t *tx) insertVersion(a Actor, groupID string, version int64, kind, document string) error {
-	return t.Exec(`INSERT INTO policy_versions (group_id, version, kind, document, at, actor, role, channel, reason)
+func (t *tx) insertVersion(a Actor, groupID string, version int64, kind, document string) {
+	t.finally(`INSERT INTO policy_versions (group_id, version, kind, document, at, actor, role, channel, reason)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		groupID, version, kind, document, t.now.UnixMicro(), a.Name, a.Role, a.Channel, a.Reason).Error
+		groupID, version, kind, document, t.now.UnixMicro(), a.Name, a.Role, a.Channel, a.Reason)
 }
 
 type versionRow struct {

@@ -89,5 +89,6 @@ func config(url string) store.Config {
 		Now:         time.Now, //nolint:forbidigo // tests run on the real clock unless they bring their own
 		NewID:       func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:      rand.Reader,
+		Timeout:     20 * time.Second, // tests share the machine; those about time set their own
 	}
 }
