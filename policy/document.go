@@ -86,8 +86,8 @@ type PenaltiesDocument struct {
 // Window limits accepted attempts to Limit in any PeriodMS. CountRefused makes refused attempts count too.
 type Window struct {
 	Algorithm    Algorithm
-	Limit        int64 // attempts, 1 to MaxLimit
-	PeriodMS     int64 // milliseconds, 1 to MaxPeriodMS
+	Limit        int64 // attempts, ≥ 1; in force 1 to MaxLimit
+	PeriodMS     int64 // milliseconds, ≥ 1; in force 1 to MaxPeriodMS
 	CountRefused bool
 }
 
@@ -103,7 +103,8 @@ type Step struct {
 	ForMS int64
 }
 
-// The absolute ranges of numbers, whatever the bounds say: what the packed forms in Redis can hold.
+// The most that bounds may allow of numbers: what the packed forms in Redis can hold. Documents may ask for more, up to
+// 2^53 − 1, and are clamped.
 const (
 	MaxIntervalMS = 86_400_000    // 1 day
 	MaxPeriodMS   = 604_800_000   // 7 days

@@ -22,8 +22,9 @@ type Action struct {
 	FromGroup     bool // the group's document names the action; else it comes from the defaults
 }
 
-// Clamp reports one requested value that is not in force. Requested and Effective are JSON values (a number, bool,
-// string, nil, or an array's length); Bound is min, max or forbidden; Limit is the bound itself.
+// Clamp reports one requested value that is not in force. Requested and Effective are JSON values: int64, bool, string,
+// nil, json.RawMessage for a window, or the length of an array. Bound is min, max or forbidden; Limit is the bound
+// itself, nil where Bound is forbidden.
 type Clamp struct {
 	Path      string // JSON pointer into the document
 	Requested any

@@ -13,7 +13,6 @@ func (a Action) document() ActionDocument {
 		Window:        None[Window](),
 		Ban:           None[Ban](),
 		OnFailure:     State(a.OnFailure),
-		Group:         None[struct{}](),
 	}
 	if a.MinIntervalMS > 0 {
 		d.MinIntervalMS = State(a.MinIntervalMS)
