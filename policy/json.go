@@ -63,10 +63,10 @@ func (f *faults) add(i int32, code, detail string) {
 	}
 }
 
-// addUnder reports a fault of a member that object i lacks.
-func (f *faults) addUnder(i int32, key, code, detail string) {
+// missing reports a member that object i lacks.
+func (f *faults) missing(i int32, key, detail string) {
 	if len(f.fields) < maxFaults {
-		f.fields = append(f.fields, FieldError{f.pointer(i) + "/" + key, code, detail})
+		f.fields = append(f.fields, FieldError{f.pointer(i) + "/" + key, "required", detail})
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	maxDepth       = 32 // of objects and arrays in each other
-	bytesPerNode   = 7  // of dense documents
-	linearKeys     = 16 // objects with more members look for duplicate keys in a map
-	maxJSONBytes   = math.MaxInt32 / 2
-	errNULInString = "NUL is not allowed in a string"
+	maxDepth     = 32 // of objects and arrays in each other
+	bytesPerNode = 7  // of dense documents
+	linearKeys   = 16 // objects with more members look for duplicate keys in a map
+	maxJSONBytes = math.MaxInt32 / 2
+	nulInString  = "NUL is not allowed in a string"
 )
 
 // scanner reads a JSON text (RFC 8259) into a tree. It is strict where encoding/json is lenient: UTF-8, surrogates, NUL,
@@ -193,8 +193,8 @@ func (s *scanner) open(k kind, depth int) (at int32, ok bool) {
 	if depth > maxDepth {
 		return 0, s.fail(fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth))
 	}
-	at = int32(len(s.nodes)) //nolint:gosec // a text has fewer nodes than bytes, and those fit
-	s.nodes = append(s.nodes, node{start: int32(s.pos), kind: k})
+	at = small(len(s.nodes))
+	s.nodes = append(s.nodes, node{start: small(s.pos), kind: k})
 	s.pos++
 	return at, true
 }
@@ -208,16 +208,18 @@ func (s *scanner) grow(at int32) {
 
 func (s *scanner) shut(at int32) bool {
 	s.pos++
-	s.nodes[at].end = int32(s.pos)
-	s.nodes[at].next = int32(len(s.nodes)) //nolint:gosec // see open
+	s.nodes[at].end, s.nodes[at].next = small(s.pos), small(len(s.nodes))
 	return true
 }
 
 // leaf appends a value without children that spans from start to end.
 func (s *scanner) leaf(k kind, start, end int, escaped bool) {
-	next := int32(len(s.nodes) + 1) //nolint:gosec // see open
-	s.nodes = append(s.nodes, node{start: int32(start), end: int32(end), next: next, kind: k, escaped: escaped})
+	next := small(len(s.nodes) + 1)
+	s.nodes = append(s.nodes, node{start: small(start), end: small(end), next: next, kind: k, escaped: escaped})
 }
+
+// small makes an index of bytes or nodes fit a node. A text has at most maxJSONBytes, and fewer nodes than bytes.
+func small(n int) int32 { return int32(n) } //nolint:gosec // see above
 
 func (s *scanner) word(word string, k kind) bool {
 	if !bytes.HasPrefix(s.data[s.pos:], []byte(word)) {

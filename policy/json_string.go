@@ -37,7 +37,7 @@ func (s *scanner) specialString(start int) bool {
 				return false
 			}
 		case c == 0:
-			return s.fail(errNULInString)
+			return s.fail(nulInString)
 		case c < ' ':
 			return s.fail("control characters in a string must be escaped")
 		}
@@ -67,7 +67,7 @@ func (s *scanner) unicodeEscape() bool {
 	case r < 0:
 		return s.fail("\\u needs four hex digits")
 	case r == 0:
-		return s.fail(errNULInString)
+		return s.fail(nulInString)
 	case !utf16.IsSurrogate(r):
 		s.pos += 5
 		return true

@@ -30,11 +30,10 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 	if lang != Chinese {
 		lang = English
 	}
-	var text string
-	switch d.Code {
-	case RefusedInterval:
+	text := ""
+	if d.Code == RefusedInterval {
 		text = texts[lang][NoticeTooSoon]
-	case RefusedLimit:
+	} else if d.Code == RefusedLimit {
 		text = texts[lang][NoticeTooMany]
 	}
 	if text == "" {
@@ -54,6 +53,7 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 func systemNotice(lang string, code DecisionCode, message bool) string {
 	english, chinese := "", ""
 	switch code {
+	case Allowed, AllowedExempt, Delay, AllowedDegraded: // pass without a word
 	case RefusedInterval, AllowedWarned:
 		english = "You’re going too fast. Please wait {wait} before the next try."
 		chinese = "您的操作太快了，请等待 {wait}后再试。"

@@ -48,11 +48,8 @@ func (p *documentParser) actionDocument(i int32) (a ActionDocument) {
 }
 
 func (p *documentParser) boolean(i int32, name string) (s Setting[bool]) {
-	switch p.nodes[i].kind {
-	case kindTrue:
-		return State(true)
-	case kindFalse:
-		return State(false)
+	if k := p.nodes[i].kind; k == kindTrue || k == kindFalse {
+		return State(k == kindTrue)
 	}
 	p.add(i, "type", name+" must be true or false")
 	return s
@@ -158,10 +155,10 @@ func (p *documentParser) window(i int32) (s Setting[Window]) {
 		}
 	}
 	if !hasLimit {
-		p.addUnder(i, "limit", "required", "a window needs limit: a number of attempts")
+		p.missing(i, "limit", "a window needs limit: a number of attempts")
 	}
 	if !hasPeriod {
-		p.addUnder(i, "period_ms", "required", "a window needs period_ms: a number of milliseconds")
+		p.missing(i, "period_ms", "a window needs period_ms: a number of milliseconds")
 	}
 	return State(w)
 }
@@ -171,7 +168,7 @@ func (p *documentParser) window(i int32) (s Setting[Window]) {
 func (p *documentParser) algorithm(window int32) (w Window, available bool) {
 	i := p.member(window, []byte("algorithm"))
 	if i == 0 {
-		p.addUnder(window, "algorithm", "required", "a window needs algorithm: "+string(SlidingWindow))
+		p.missing(window, "algorithm", "a window needs algorithm: "+string(SlidingWindow))
 		return Window{Algorithm: SlidingWindow}, true
 	}
 	if p.nodes[i].kind == kindString {
@@ -206,7 +203,7 @@ func (p *documentParser) ban(i int32) (s Setting[Ban]) {
 		}
 	}
 	if !s.Set {
-		p.addUnder(i, "for_ms", "required", "a ban needs for_ms: a number of milliseconds")
+		p.missing(i, "for_ms", "a ban needs for_ms: a number of milliseconds")
 	}
 	return s
 }

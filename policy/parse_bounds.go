@@ -60,7 +60,7 @@ func (p *boundsParser) bounds() (b Bounds) {
 func (p *boundsParser) required(object int32, keys ...string) {
 	for _, key := range keys {
 		if p.member(object, []byte(key)) == 0 {
-			p.addUnder(object, key, "required", key+" is required")
+			p.missing(object, key, key+" is required")
 		}
 	}
 }

@@ -66,14 +66,14 @@ func (p *documentParser) step(i int32) (s Step, after int32) {
 		}
 	}
 	if !hasAfter {
-		p.addUnder(i, "after", "required", "a step needs after: a number of strikes from 2 to 255")
+		p.missing(i, "after", "a step needs after: a number of strikes from 2 to 255")
 	}
 	if do == 0 {
-		p.addUnder(i, "do", "required", "a step needs do: mute, review or remove")
+		p.missing(i, "do", "a step needs do: mute, review or remove")
 	}
 	switch {
 	case s.Do == Mute && forMS == 0:
-		p.addUnder(i, "for_ms", "required", "a mute needs for_ms: a number of milliseconds")
+		p.missing(i, "for_ms", "a mute needs for_ms: a number of milliseconds")
 	case (s.Do == Review || s.Do == Remove) && forMS != 0:
 		p.add(forMS, "forbidden", "for_ms belongs to mute alone; "+string(s.Do)+" takes none")
 	}
