@@ -2,8 +2,10 @@ package pgtest
 
 import (
 	"crypto/rand"
+	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,4 +93,19 @@ func config(url string) store.Config {
 		Random:      rand.Reader,
 		Timeout:     20 * time.Second, // tests share the machine; those about time set their own
 	}
+}
+
+// SQL opens the database itself, for what a store does not offer: damage, and bulk.
+func SQL(tb testing.TB, url string) *sql.DB {
+	tb.Helper()
+	driver, dsn := "pgx", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
 }
