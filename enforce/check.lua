@@ -47,6 +47,7 @@ local enabled = flags % 2 == 1
 local soft = flags % 4 >= 2
 local count_refused = flags % 8 >= 4
 local speech = flags % 16 >= 8
+if limit > 10000 then limit = 10000 end
 if limit > 0 and period == 0 then period = 30000 end
 
 local cost = ARGV[3]
@@ -144,7 +145,7 @@ else
 end
 
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
--- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; the newest tells.
+-- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
 local low = now % 4294967296
 local changed, interval_wait, window_wait, used = false, 0, 0, 0
 local valid = cost >= 0
@@ -158,17 +159,16 @@ if enabled then
       if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= 3200000000 then
         local lowest = low % 65536
         local highest = (low - lowest) / 65536
-        local entry = char((highest - highest % 256) / 256, highest % 256, (lowest - lowest % 256) / 256, lowest % 256)
-        local head = sub(state, 1, log - 1)
-        for at = log, size, 4 do
+        local at = size - 3
+        repeat
+          at = at - 4
+          if at < log then break end
           a, b, c, d = byte(state, at, at + 3)
-          if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= 3200000000 then
-            head = head .. entry
-          else
-            head = head .. sub(state, at, at + 3)
-          end
-        end
-        state, changed = head, true
+        until (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 < 3200000000
+        at = at + 4
+        state = sub(state, 1, at - 1) .. char((highest - highest % 256) / 256, highest % 256,
+          (lowest - lowest % 256) / 256, lowest % 256):rep((size - at + 1) / 4)
+        changed = true
       end
       while log <= size do
         a, b, c, d = byte(state, log, log + 3)
@@ -214,7 +214,10 @@ if limit > 0 and period > need then need = period end
 if free and wait == 0 then
   if cost > 0 then
     local head = char(0, (high - high % 256) / 256, high % 256) .. entry
-    if ban_end == 0 and ban_start > 0 then head = '\1' .. sub(head, 2) .. sub(state, 8, 19) end
+    if ban_start > 0 and (ban_end == 0 or ban_end > now) then -- lifted, or set aside by an exemption
+      head = '\1' .. sub(head, 2) .. sub(state, 8, 19)
+      if ban_end - now > need then need = ban_end - now end
+    end
     if limit > 0 then
       head = head .. sub(state, log) .. (cost == 1 and entry or entry:rep(cost))
       used = used + cost

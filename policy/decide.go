@@ -107,8 +107,9 @@ func Decide(p Compiled, st ActionState, m MemberRecord, a Attempt) (Decision, Ac
 	return refuse(p, st, m, a, f, d)
 }
 
-// repaired puts factory values where a damaged policy would be unlimited or never forgive.
+// repaired puts factory values where a damaged policy would be unlimited or never forgive, and bounds the log.
 func (p Compiled) repaired() Compiled {
+	p.Limit = min(p.Limit, MaxLimit)
 	if p.Limit > 0 && p.PeriodMS <= 0 {
 		p.PeriodMS = factoryPeriod
 	}
@@ -187,17 +188,13 @@ func measure(p Compiled, st ActionState, a Attempt) finding {
 	return f
 }
 
-// readLog drops the entries that have left the window and repairs those later than now. Entries are in order, so the
-// newest tells whether any needs repair.
+// readLog repairs the entries later than now, which are the newest, and drops those that have left the window.
 func (f *finding) readLog(log []uint32, now int64) {
-	if n := len(log); n > 0 && age(log[n-1], now) >= futureAgeMS {
-		f.changed = true
-		log = slices.Clone(log)
-		for i := range log {
-			if age(log[i], now) >= futureAgeMS {
-				log[i] = uint32(now) //nolint:gosec // mod 2^32 is the format
-			}
+	for i := len(log) - 1; i >= 0 && age(log[i], now) >= futureAgeMS; i-- {
+		if i == len(log)-1 {
+			log = slices.Clone(log)
 		}
+		log[i], f.changed = uint32(now), true //nolint:gosec // mod 2^32 is the format
 	}
 	for len(log) > 0 && age(log[0], now) >= f.period {
 		log = log[1:]

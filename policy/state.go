@@ -161,5 +161,18 @@ func (s ActionState) NeedMS(p Compiled, nowMS int64) int64 {
 // keepsBan says whether the ban must survive a write: while it runs, and after it was lifted, so that late writes of
 // the same ban are known.
 func (s ActionState) keepsBan(nowMS int64) bool {
-	return s.BanEndMS > nowMS || s.BanEndMS == 0 && s.BanStartMS > 0
+	return s.BanStartMS > 0 && (s.BanEndMS > nowMS || s.BanEndMS == 0)
+}
+
+// AfterBanLift is the record after a speech ban that started at startMS or before is lifted from s: the forgiveness
+// clock is no longer held by the ban.
+func (m MemberRecord) AfterBanLift(s ActionState, startMS, nowMS int64) MemberRecord {
+	if _, start := s.LiftBan(startMS); start == 0 || m.HeldUntilMS != s.BanEndMS || s.BanEndMS <= nowMS {
+		return m
+	}
+	m.HeldUntilMS = max(m.LastStrikeMS, nowMS)
+	if m.Cause != CauseLifted {
+		m.HeldUntilMS = max(m.HeldUntilMS, m.MuteEndMS)
+	}
+	return m
 }

@@ -59,7 +59,7 @@ func Real(t testing.TB) *redis.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rdb := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket, DB: db, Protocol: 2, DisableIdentity: true})
+	rdb := redis.NewClient(options("unix", s.Socket, db))
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -72,7 +72,7 @@ func Embedded(t testing.TB) *redis.Client {
 		t.Fatalf("start miniredis: %v", err)
 	}
 	t.Cleanup(mini.Close)
-	rdb := redis.NewClient(&redis.Options{Addr: mini.Addr(), Protocol: 2, DisableIdentity: true})
+	rdb := redis.NewClient(options("tcp", mini.Addr(), 0))
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -100,7 +100,15 @@ func Start(t testing.TB, args ...string) *Server {
 
 // Client answers a new client of the server; the caller closes it.
 func (s *Server) Client() *redis.Client {
-	return redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket, Protocol: 2, DisableIdentity: true})
+	return redis.NewClient(options("unix", s.Socket, 0))
+}
+
+// options waits long for replies: a loaded machine is no failure.
+func options(network, addr string, db int) *redis.Options {
+	return &redis.Options{
+		Network: network, Addr: addr, DB: db, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+	}
 }
 
 // URL answers the server's own URL.

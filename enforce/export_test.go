@@ -1,0 +1,17 @@
+package enforce
+
+// The texts of the scripts that tests run with a moment of their own.
+const (
+	FutureStep = 3_200_000_000
+)
+
+// Sources answers the scripts' texts by name.
+func Sources() map[string]string {
+	return map[string]string{"mute": muteSource, "ban": banSource, "check": checkSource}
+}
+
+// CauseByte is the letter of a cause.
+var CauseByte = causeByte
+
+// DecodeReply reads the check script's reply.
+var DecodeReply = decodeReply

@@ -1,0 +1,451 @@
+package enforce_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/internal/redistest"
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+const (
+	lanes      = 100
+	farTTL     = 1_000_000_000 // seconds; set by the test, so whatever is left of it was not set by a script
+	wrap       = int64(1) << 32
+	parityReal = 100_000
+	parityMini = 5_000
+)
+
+// TestParity holds policy.Decide and check.lua together, cell by cell: reply, state, member record, event, list of muted
+// members and times to live; over random policies and traces whose clock steps onto every bound and 1 ms beside it, also
+// backwards and across 2^32 ms, with mutes and bans put and lifted in between.
+func TestParity(t *testing.T) {
+	t.Parallel()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		parity(t, redistest.Real(t), parityReal)
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		parity(t, redistest.Embedded(t), parityMini)
+	})
+}
+
+func parity(t *testing.T, rdb redis.UniversalClient, decisions int) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	shas := map[string]string{}
+	for name, source := range enforce.Sources() {
+		sha, err := rdb.ScriptLoad(t.Context(), source).Result()
+		if err != nil {
+			t.Fatalf("load %s: %v", name, err)
+		}
+		shas[name] = sha
+	}
+	all := make([]*lane, lanes)
+	for i := range all {
+		all[i] = newLane(r, i, shas)
+	}
+	seen := map[policy.DecisionCode]int{}
+	for range (decisions + lanes - 1) / lanes {
+		pipe := rdb.Pipeline()
+		for _, l := range all {
+			l.step(t.Context(), pipe)
+		}
+		if _, err := pipe.Exec(t.Context()); err != nil && !strings.Contains(err.Error(), "nil") {
+			t.Fatal(err)
+		}
+		for _, l := range all {
+			if diff := l.compare(); diff != "" {
+				t.Fatalf("lane %d: %s\n%s", l.id, l.describe(), diff)
+			}
+			seen[l.want.Code]++
+		}
+	}
+	t.Logf("codes: %v", seen)
+	for _, code := range []policy.DecisionCode{0, 1, 2, 10, 11, 12, 13, 14, 15} {
+		if seen[code] == 0 {
+			t.Errorf("no decision with code %d was made: %v", code, seen)
+		}
+	}
+}
+
+// lane is one member of one group with keys of its own, so that the lanes of one pipeline do not meet.
+type lane struct {
+	id   int
+	r    *rand.Rand
+	shas map[string]string
+	keys []string // KEYS of check.lua
+
+	now         int64
+	own, def    []byte // programs; nil = missing
+	ownRoles    string
+	exemptUntil int64
+	st          policy.ActionState
+	m           policy.MemberRecord
+	lastWait    int64
+
+	dirty   bool // policy or exemptions changed
+	bare    bool // seeded without times to live
+	peek    bool
+	attempt policy.Attempt
+	before  [2]any
+	want    policy.Decision
+	event   *policy.Event
+	op      string
+	opWant  int64
+
+	reply, opReply           *redis.Cmd
+	state, member            *redis.StringCmd
+	stateTTL, memberTTL, tmu *redis.DurationCmd
+	events                   *redis.XMessageSliceCmd
+	muted                    *redis.ZSliceCmd
+}
+
+func newLane(r *rand.Rand, id int, shas map[string]string) *lane {
+	k := enforce.NewKeys("p" + strconv.Itoa(id))
+	const action, group = "message", "g1"
+	user := "u" + strconv.Itoa(id)
+	shard := enforce.Shard(group)
+	l := &lane{id: id, r: r, shas: shas, keys: []string{
+		k.Policy(action, group), k.Default(shard, action), k.State(action, group, user), k.Member(group, user),
+		k.Exempt(group), k.Muted(group), k.Events(shard),
+	}}
+	l.now = 1_764_000_000_000 + r.Int64N(1e9)
+	if id%2 == 0 {
+		l.now = 411*wrap - r.Int64N(60_000)
+	}
+	l.own = enforce.EncodeProgram(randomPolicy(r))
+	l.ownRoles, l.dirty = "admin,bot,owner", true
+	return l
+}
+
+func (l *lane) user() string { return "u" + strconv.Itoa(l.id) }
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func randomPolicy(r *rand.Rand) policy.Compiled {
+	p := policy.Compiled{
+		Enabled: r.IntN(20) > 0, Speech: r.IntN(5) > 0, Mode: policy.Hard, Version: pick[int64](r, 0, 7, 1<<40-1),
+		MinIntervalMS: pick[int64](r, 0, 0, 1, 500, 2000, 10_000, policy.MaxIntervalMS),
+		Limit:         pick[int64](r, 0, 1, 2, 3, 8, 8, 50, 300),
+		PeriodMS:      pick[int64](r, 1, 1000, 5000, 30_000, 30_000, 300_000, policy.MaxPeriodMS),
+		CountRefused:  r.IntN(5) == 0,
+		BanForMS:      pick[int64](r, 0, 0, 0, 1, 5000, 3_600_000, policy.MaxBanMS),
+
+		ForgiveOneEveryMS: pick[int64](r, 0, 1, 500, 5000, 600_000, policy.MaxForgiveMS),
+	}
+	if r.IntN(8) == 0 {
+		p.Mode = policy.Soft
+	}
+	after := int64(0)
+	for range r.IntN(policy.MaxSteps + 1) {
+		after += 1 + r.Int64N(2)
+		step := policy.Step{After: after, Do: pick(r, policy.Mute, policy.Mute, policy.Review, policy.Remove)}
+		if step.Do == policy.Mute {
+			step.ForMS = pick[int64](r, 1, 3000, 60_000, policy.MaxMuteMS)
+		}
+		p.Ladder = append(p.Ladder, step)
+	}
+	return p
+}
+
+// policy is what the script must find: the group's program, else the defaults', else the factory's.
+func (l *lane) policy() policy.Compiled {
+	for _, b := range [][]byte{l.own, l.def} {
+		if p, ok := enforce.DecodeProgram(b); ok {
+			return l.withRoles(p)
+		}
+	}
+	return l.withRoles(policy.FactoryPolicy("message"))
+}
+
+func (l *lane) withRoles(p policy.Compiled) policy.Compiled {
+	roles := l.ownRoles
+	if roles == "" {
+		roles = "admin,bot,owner"
+	}
+	p.ExemptRoles = strings.Split(roles, ",")
+	return p
+}
+
+// step changes the world a little and decides once, in Go now and in Redis when the pipeline runs.
+func (l *lane) step(ctx context.Context, pipe redis.Pipeliner) {
+	r := l.r
+	l.changePolicy()
+	l.tick()
+	if r.IntN(30) == 0 {
+		l.dirty = true
+		l.exemptUntil = pick(r, 0, math.MaxInt64, l.now+r.Int64N(20_000), l.now, l.now+1)
+	}
+	l.seed(ctx, pipe)
+	l.hold(ctx, pipe)
+
+	p := l.policy()
+	cost := pick[int64](r, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2, 3, p.Limit, p.Limit+1)
+	roles := pick(r, nil, nil, nil, nil, nil, nil, []string{"member"}, []string{"vip", "bot"}, []string{"admin"})
+	l.attempt = policy.Attempt{NowMS: l.now, Cost: cost, Roles: roles, ExemptUntilMS: l.exemptUntil}
+	l.before = [2]any{l.st, l.m}
+	l.want, l.st, l.m, l.event = policy.Decide(p, l.st, l.m, l.attempt)
+	l.lastWait = l.want.WaitMS
+	l.reply = pipe.EvalSha(ctx, l.shas["check"], l.keys,
+		pick(r, "", l.user()), strings.Join(roles, ","), cost, l.now)
+	l.read(ctx, pipe)
+}
+
+func (l *lane) changePolicy() {
+	r := l.r
+	k := r.IntN(60)
+	l.dirty = l.dirty || k <= 6 || l.event != nil
+	switch k {
+	case 0, 1, 2:
+		l.own = enforce.EncodeProgram(randomPolicy(r))
+	case 3:
+		l.own = nil
+	case 4:
+		l.own = randomBytes(r)
+	case 5:
+		l.def = pick(r, nil, randomBytes(r), enforce.EncodeProgram(randomPolicy(r)))
+	case 6:
+		l.ownRoles = pick(r, "", "owner", "admin,bot,owner", "bot,owner,vip")
+	}
+}
+
+func randomBytes(r *rand.Rand) []byte {
+	b := make([]byte, r.IntN(64))
+	for i := range b {
+		b[i] = byte(r.IntN(256))
+	}
+	if len(b) > 1 && r.IntN(2) == 0 {
+		b[0] = 1
+	}
+	return b
+}
+
+// tick moves the clock: onto a bound and 1 ms beside it, by chance, or back.
+func (l *lane) tick() {
+	r, p := l.r, l.policy()
+	beside := pick[int64](r, -1, 0, 1)
+	bounds := []int64{
+		l.now, l.st.LastMS + p.MinIntervalMS, l.now + l.lastWait, l.m.LastStrikeMS + policy.StrikeGapMS, l.m.MuteEndMS,
+		l.st.BanEndMS, l.m.HeldUntilMS + p.ForgiveOneEveryMS*r.Int64N(4),
+	}
+	if n := len(l.st.Log); n > 0 {
+		entry := l.st.Log[r.IntN(n)]
+		bounds = append(bounds, l.now-int64(uint32(l.now)-entry)+p.PeriodMS)
+	}
+	next := l.now
+	switch k := r.IntN(100); {
+	case k < 30:
+		next += r.Int64N(40)
+	case k < 45:
+		next += r.Int64N(3000)
+	case k < 85:
+		next = pick(r, bounds...) + beside
+	case k < 88:
+		next -= r.Int64N(5000)
+	case k < 89:
+		next -= pick[int64](r, 3_600_000, 86_400_000, wrap-enforce.FutureStep-1, wrap-enforce.FutureStep, 2*wrap)
+	case k < 90:
+		next += pick[int64](r, 3_600_000, 86_400_000, 40*86_400_000, enforce.FutureStep-1, enforce.FutureStep, wrap)
+	default:
+		next += r.Int64N(60_000)
+	}
+	if next < 400*wrap || next > 440*wrap {
+		return
+	}
+	l.now = next
+}
+
+// seed writes what the script will find, so that the trace does not depend on how fast it runs.
+func (l *lane) seed(ctx context.Context, pipe redis.Pipeliner) {
+	l.bare = l.r.IntN(6) == 0
+	if l.dirty {
+		l.dirty = false
+		l.seedPolicy(ctx, pipe)
+	}
+	if !cmp.Equal(l.st, policy.ActionState{}, cmpopts.EquateEmpty()) {
+		l.set(ctx, pipe, l.keys[2], enforce.EncodeState(l.st))
+	}
+	if l.m != (policy.MemberRecord{}) {
+		l.set(ctx, pipe, l.keys[3], enforce.EncodeMember(l.m))
+	}
+}
+
+func (l *lane) seedPolicy(ctx context.Context, pipe redis.Pipeliner) {
+	pipe.Del(ctx, l.keys...)
+	for i, program := range [][]byte{l.own, l.def} {
+		if program != nil {
+			pipe.HSet(ctx, l.keys[i], "program", program)
+		}
+	}
+	if l.ownRoles != "" {
+		pipe.HSet(ctx, l.keys[0], "exempt_roles", l.ownRoles)
+	}
+	if l.exemptUntil > 0 {
+		until := float64(l.exemptUntil)
+		if l.exemptUntil == math.MaxInt64 {
+			until = math.Inf(1)
+		}
+		pipe.ZAdd(ctx, l.keys[4], redis.Z{Score: until, Member: l.user()})
+	}
+}
+
+func (l *lane) set(ctx context.Context, pipe redis.Pipeliner, key string, value []byte) {
+	args := []any{"SET", key, value, "EX", farTTL}
+	if l.bare {
+		args = args[:3]
+	}
+	pipe.Do(ctx, args...)
+}
+
+// hold puts or lifts a mute or a ban now and then.
+func (l *lane) hold(ctx context.Context, pipe redis.Pipeliner) {
+	r, p := l.r, l.policy()
+	start := l.now - pick[int64](r, 0, 0, 1, 5000)
+	end := l.now + pick[int64](r, 1, 3000, 3_600_000)
+	l.op, l.opReply = "", nil
+	mute := []string{l.keys[3], l.keys[5], l.keys[0], l.keys[1]}
+	ban := []string{l.keys[2], l.keys[3], l.keys[0], l.keys[1]}
+	switch r.IntN(60) {
+	case 0, 1:
+		cause := pick(r, policy.CauseModerator, policy.CauseModerator, policy.CauseLadder, policy.CauseReview)
+		l.op = fmt.Sprintf("put mute %d-%d %s", start, end, cause)
+		m, ok := l.m.Put(policy.MuteRecord{StartMS: start, EndMS: end, Cause: cause, Step: 2}, p.ForgiveOneEveryMS, l.now)
+		l.m, l.opWant = m, one(ok)
+		l.opReply = pipe.EvalSha(ctx, l.shas["mute"], mute, "put", l.user(), start, end, string(enforce.CauseByte(cause)), 2, l.now)
+	case 2, 3:
+		start = pick(r, start, l.m.MuteStartMS, l.m.MuteStartMS-1)
+		l.op = fmt.Sprintf("lift mute %d", start)
+		l.m, l.opWant = l.m.Lift(max(start, 0), p.ForgiveOneEveryMS, l.now)
+		l.opReply = pipe.EvalSha(ctx, l.shas["mute"], mute, "lift", l.user(), max(start, 0), "", "", "", l.now)
+	case 4:
+		l.op = fmt.Sprintf("put ban %d-%d", start, end)
+		st, ok := l.st.PutBan(start, end)
+		l.st, l.opWant = st, one(ok)
+		l.opReply = pipe.EvalSha(ctx, l.shas["ban"], ban, "put", start, end, l.now)
+	case 5, 6:
+		start = pick(r, start, l.st.BanStartMS)
+		l.op = fmt.Sprintf("lift ban %d", start)
+		held := l.m.AfterBanLift(l.st, start, l.now)
+		l.st, l.opWant = l.st.LiftBan(start)
+		l.m = held
+		l.opReply = pipe.EvalSha(ctx, l.shas["ban"], ban, "lift", start, "", l.now)
+	}
+}
+
+func one(ok bool) int64 {
+	if ok {
+		return 1
+	}
+	return 0
+}
+
+func (l *lane) read(ctx context.Context, pipe redis.Pipeliner) {
+	l.state, l.stateTTL = pipe.Get(ctx, l.keys[2]), pipe.TTL(ctx, l.keys[2])
+	l.member, l.memberTTL = pipe.Get(ctx, l.keys[3]), pipe.TTL(ctx, l.keys[3])
+	if l.event != nil && l.event.MuteEndMS > 0 {
+		l.readMuted(ctx, pipe)
+	}
+	l.events = pipe.XRange(ctx, l.keys[6], "-", "+")
+}
+
+func (l *lane) readMuted(ctx context.Context, pipe redis.Pipeliner) {
+	l.muted, l.tmu = pipe.ZRangeWithScores(ctx, l.keys[5], 0, -1), pipe.TTL(ctx, l.keys[5])
+}
+
+func (l *lane) describe() string {
+	return fmt.Sprintf("policy %+v\nattempt %+v\nbefore %+v\nop %q, bare %v", l.policy(), l.attempt, l.before, l.op, l.bare)
+}
+
+// compare answers what differs between Go and Redis after a step.
+func (l *lane) compare() string {
+	if l.opReply != nil {
+		if got, err := l.opReply.Int64(); err != nil || got != l.opWant {
+			return fmt.Sprintf("%s answered %d, %v; want %d", l.op, got, err, l.opWant)
+		}
+	}
+	got, err := enforce.DecodeReply(l.reply)
+	if err != nil {
+		return "script error: " + err.Error()
+	}
+	if diff := cmp.Diff(l.want, got); diff != "" {
+		return "reply (-evaluator +script): " + diff
+	}
+	state, _ := l.state.Bytes()
+	if diff := cmp.Diff(l.st, enforce.DecodeState(state), cmpopts.EquateEmpty()); diff != "" {
+		return "state: " + diff
+	}
+	member, _ := l.member.Bytes()
+	if diff := cmp.Diff(l.m, enforce.DecodeMember(member)); diff != "" {
+		return "member: " + diff
+	}
+	return l.compareEvent() + l.compareTTL(len(state) > 0, len(member) > 0)
+}
+
+func (l *lane) compareEvent() string {
+	msgs := l.events.Val()
+	if l.event == nil {
+		if len(msgs) > 0 {
+			return fmt.Sprintf("unexpected event %v", msgs)
+		}
+		return ""
+	}
+	e := l.event
+	want := fmt.Sprintf("%d %d %d %d %c %d %d %d %d", e.AtMS, e.Code, e.Strikes, e.Step, enforce.CauseByte(e.Cause),
+		e.MuteStartMS, e.MuteEndMS, e.BanStartMS, e.BanEndMS)
+	if len(msgs) != 1 || msgs[0].Values["v"] != want || msgs[0].Values["k"] != l.keys[2] {
+		return fmt.Sprintf("events %v, want %q", msgs, want)
+	}
+	if e.MuteEndMS > 0 {
+		z := l.muted.Val()
+		if len(z) != 1 || z[0].Member != l.user() || int64(z[0].Score) != e.MuteEndMS {
+			return fmt.Sprintf("muted %v, want end %d", z, e.MuteEndMS)
+		}
+		return outside("muted", l.tmu, e.MuteEndMS-l.now)
+	}
+	return ""
+}
+
+// compareTTL holds every time to live in the range of the contract. Left alone are an untouched one of the test's own,
+// and a missing one where the call may change nothing.
+func (l *lane) compareTTL(state, member bool) string {
+	p := l.policy()
+	exempt := l.want.Code == policy.AllowedExempt || l.want.Limit == 0 && l.want.Code == policy.RefusedMuted
+	if l.attempt.Cost == 0 || l.op != "" {
+		return ""
+	}
+	if member && p.Speech {
+		if msg := outside("member", l.memberTTL, l.m.NeedMS(l.now, p.ForgiveOneEveryMS)); msg != "" {
+			return msg
+		}
+	}
+	if state && !exempt {
+		return outside("state", l.stateTTL, l.st.NeedMS(p, l.now))
+	}
+	return ""
+}
+
+func outside(name string, ttl *redis.DurationCmd, needMS int64) string {
+	got := int64(ttl.Val().Seconds())
+	if got > farTTL-1000 {
+		return ""
+	}
+	low, high := (12*needMS+9999)/10_000, (24*needMS+9999)/10_000
+	if got < low-1 || got > high || got < 1 {
+		return fmt.Sprintf("%s lives %v (%d s), want %d to %d s", name, ttl.Val(), got, low, high)
+	}
+	return ""
+}
