@@ -56,7 +56,8 @@ const (
 	defaultTimeout  = 1500 * time.Millisecond
 )
 
-// Open prepares the pool. It does not connect: a database that is away is found by the first call.
+// Open prepares the pool. It does not connect to Postgres: a database that is away is found by the first call. A SQLite
+// file is opened at once.
 func Open(cfg Config) (*Store, error) {
 	if cfg.Now == nil || cfg.NewID == nil || cfg.Random == nil {
 		return nil, errors.New("store: Now, NewID and Random are required")

@@ -160,7 +160,7 @@ func (s *Server) launch() error {
 	args := []string{
 		"-c", guardScript, "sh", s.dir, filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"),
 		"-c", "unix_socket_directories=" + s.dir, "-c", "port=" + strconv.Itoa(s.port),
-		"-c", "fsync=" + onOff[s.opts.Fsync], "-c", "synchronous_commit=" + onOff[s.opts.Fsync],
+		"-c", "fsync=" + onOff[s.opts.Fsync],
 		"-c", "full_page_writes=" + onOff[s.opts.Fsync], "-c", "max_connections=300", "-c", "shared_buffers=128MB",
 	}
 	if s.opts.TCP {
