@@ -15,3 +15,6 @@ var CauseByte = causeByte
 
 // DecodeReply reads the check script's reply.
 var DecodeReply = decodeReply
+
+// Call answers the KEYS and ARGV of a check.
+func (c *Client) Call(req Request) ([]string, []any) { return c.call(req) }
