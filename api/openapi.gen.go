@@ -304,10 +304,10 @@ type CheckInput struct {
 	Action string `json:"action"`
 
 	// Cost All or nothing; 0 only looks.
-	Cost *int64 `json:"cost,omitempty"`
+	Cost *int64 `json:"cost,omitempty" validate:"omitempty,min=0,max=10000"`
 
 	// Roles The member's roles in the group; unknown ones are ignored and counted.
-	Roles  *[]string `json:"roles,omitempty"`
+	Roles  *[]string `json:"roles,omitempty" validate:"omitempty,max=32,dive,max=128"`
 	UserId string    `json:"user_id"`
 }
 
@@ -382,7 +382,7 @@ type Exemption struct {
 type ExemptionInput struct {
 	// ExpiresAt In the future; null or absent is no end.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	Note      *string    `json:"note,omitempty"`
+	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500"`
 }
 
 // ExemptionList defines model for ExemptionList.
@@ -406,8 +406,8 @@ type Group struct {
 // GroupInput defines model for GroupInput.
 type GroupInput struct {
 	// Locale A BCP 47 language tag.
-	Locale *string `json:"locale,omitempty"`
-	Name   string  `json:"name"`
+	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
+	Name   string  `json:"name" validate:"max=200"`
 }
 
 // GroupList defines model for GroupList.
@@ -467,8 +467,8 @@ type Mute struct {
 // MuteInput Exactly one of until and for_ms.
 type MuteInput struct {
 	// ForMs Milliseconds from now.
-	ForMs  *int64  `json:"for_ms,omitempty"`
-	Reason *string `json:"reason,omitempty"`
+	ForMs  *int64  `json:"for_ms,omitempty" validate:"omitempty,min=1,max=2592000000"`
+	Reason *string `json:"reason,omitempty" validate:"omitempty,max=500"`
 
 	// Until In the future.
 	Until *time.Time `json:"until,omitempty"`
@@ -595,8 +595,64 @@ type Role string
 // Source defines model for Source.
 type Source string
 
-// SyncStatus The state of publishing; members may be added.
-type SyncStatus = json.RawMessage
+// SyncLag From commit to Redis, of the last policies that this instance published, in milliseconds.
+type SyncLag struct {
+	Count int64   `json:"count"`
+	MaxMs float64 `json:"max_ms"`
+	P50Ms float64 `json:"p50_ms"`
+	P99Ms float64 `json:"p99_ms"`
+}
+
+// SyncLane defines model for SyncLane.
+type SyncLane struct {
+	// At Its last round.
+	At time.Time `json:"at"`
+
+	// Error Empty while it works.
+	Error string `json:"error"`
+	Name  string `json:"name"`
+
+	// Since When the present state began.
+	Since time.Time `json:"since"`
+}
+
+// SyncPass A pass over every group.
+type SyncPass struct {
+	// At Start of the last complete pass.
+	At      *time.Time `json:"at"`
+	Groups  int64      `json:"groups"`
+	Running bool       `json:"running"`
+	TookMs  float64    `json:"took_ms"`
+}
+
+// SyncStatus How publishing is doing, as this instance sees it.
+type SyncStatus struct {
+	// CompleteShards Of 256.
+	CompleteShards int64 `json:"complete_shards"`
+
+	// Lag From commit to Redis, of the last policies that this instance published, in milliseconds.
+	Lag SyncLag `json:"lag"`
+
+	// Lanes Sorted by name.
+	Lanes []SyncLane `json:"lanes"`
+
+	// LastPass A pass over every group.
+	LastPass SyncPass `json:"last_pass"`
+
+	// OutboxDepth Changes that wait in the database, as of the last poll.
+	OutboxDepth    int64      `json:"outbox_depth"`
+	OutboxOldestAt *time.Time `json:"outbox_oldest_at"`
+
+	// Queued Groups that wait for a worker in this process.
+	Queued int64 `json:"queued"`
+
+	// Ready The first complete pass is done and Redis answers.
+	Ready bool `json:"ready"`
+
+	// RebuildingShards Of 256.
+	RebuildingShards int64 `json:"rebuilding_shards"`
+	RedisOk          bool  `json:"redis_ok"`
+}
 
 // Token defines model for Token.
 type Token struct {
@@ -616,9 +672,9 @@ type TokenInput struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Groups Needed for group_admin, refused for others.
-	Groups *[]string `json:"groups,omitempty"`
-	Name   string    `json:"name"`
-	Role   Role      `json:"role"`
+	Groups *[]string `json:"groups,omitempty" validate:"omitempty,max=500,unique"`
+	Name   string    `json:"name" validate:"min=1,max=100"`
+	Role   Role      `json:"role" validate:"oneof=operator auditor platform gateway group_admin"`
 }
 
 // TokenList defines model for TokenList.
@@ -765,6 +821,10 @@ type ArchiveGroupParams struct {
 	// current document when stale); honoured elsewhere.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
@@ -777,6 +837,10 @@ type PutGroupParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
 	// current document when stale); honoured elsewhere.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
@@ -822,6 +886,10 @@ type DeleteExemptionParams struct {
 	// current document when stale); honoured elsewhere.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
@@ -834,6 +902,10 @@ type PutExemptionParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
 	// current document when stale); honoured elsewhere.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
@@ -941,10 +1013,6 @@ type PutActionJSONBody = Body
 
 // PutActionParams defines parameters for PutAction.
 type PutActionParams struct {
-	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
-	// current document when stale); honoured elsewhere.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
@@ -1284,6 +1352,21 @@ func (w *ServerInterfaceWrapper) ArchiveGroup(ctx echo.Context) error {
 
 		params.IfMatch = &IfMatch
 	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
 	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
 		var PacekeeperReason Reason
@@ -1350,6 +1433,21 @@ func (w *ServerInterfaceWrapper) PutGroup(ctx echo.Context) error {
 		}
 
 		params.IfMatch = &IfMatch
+	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
 	}
 	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
@@ -1564,6 +1662,21 @@ func (w *ServerInterfaceWrapper) DeleteExemption(ctx echo.Context) error {
 
 		params.IfMatch = &IfMatch
 	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
 	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
 		var PacekeeperReason Reason
@@ -1646,6 +1759,21 @@ func (w *ServerInterfaceWrapper) PutExemption(ctx echo.Context) error {
 		}
 
 		params.IfMatch = &IfMatch
+	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
 	}
 	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
@@ -2166,21 +2294,6 @@ func (w *ServerInterfaceWrapper) PutAction(ctx echo.Context) error {
 	var params PutActionParams
 
 	headers := ctx.Request().Header
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
-		}
-
-		params.IfMatch = &IfMatch
-	}
 	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
 		var PacekeeperReason Reason
@@ -2521,14 +2634,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 
 }
 
-type ActionEntryResponseHeaders struct {
-	ETag *string
-}
-type ActionEntryJSONResponse struct {
-	Body ActionEntry
-
-	Headers ActionEntryResponseHeaders
-}
+type ActionEntryJSONResponse ActionEntry
 
 type BoundsResponseHeaders struct {
 	ETag *string
@@ -3673,25 +3779,15 @@ type ListActionsResponseObject interface {
 	VisitListActionsResponse(w http.ResponseWriter) error
 }
 
-type ListActions200ResponseHeaders struct {
-	ETag *string
-}
-
-type ListActions200JSONResponse struct {
-	Body    ActionList
-	Headers ListActions200ResponseHeaders
-}
+type ListActions200JSONResponse ActionList
 
 func (response ListActions200JSONResponse) VisitListActionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.ETag != nil {
-		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
-	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -3733,37 +3829,24 @@ type PutAction200JSONResponse struct{ ActionEntryJSONResponse }
 func (response PutAction200JSONResponse) VisitPutActionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.ETag != nil {
-		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
-	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
 }
 
-type PutAction201ResponseHeaders struct {
-	ETag *string
-}
-
-type PutAction201JSONResponse struct {
-	Body    ActionEntry
-	Headers PutAction201ResponseHeaders
-}
+type PutAction201JSONResponse ActionEntry
 
 func (response PutAction201JSONResponse) VisitPutActionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.ETag != nil {
-		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
-	}
 	w.WriteHeader(201)
 	_, err := buf.WriteTo(w)
 	return err

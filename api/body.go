@@ -1,0 +1,164 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+const maxBody = 1 << 20 // bytes
+
+// Body is a request's body, read but not judged: its faults come last in the order of answers.
+type Body struct {
+	data []byte
+	err  error
+}
+
+// binder reads bodies for the generated layer; ids come from the path alone.
+type binder struct{}
+
+// Bind implements echo.Binder for *Body. A fault of the body stays in it until a handler asks.
+func (binder) Bind(target any, c echo.Context) error {
+	body, ok := target.(*Body)
+	if !ok {
+		return errors.New("api: the generated layer asks for a body that is not lazy")
+	}
+	body.data, body.err = readBody(c)
+	return nil
+}
+
+func readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	want := echo.MIMEApplicationJSON
+	if r.Method == http.MethodPatch {
+		want = "application/merge-patch+json"
+	}
+	if !isType(r.Header, want) {
+		c.Response().Header().Set("Accept-Patch", "application/merge-patch+json")
+		return nil, policy.Errorf(codeMediaType, "the content type must be %s, in UTF-8 and not compressed", want)
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, policy.Errorf(codeTooLarge, "the body must be at most %d bytes", maxBody)
+	}
+	if err != nil {
+		return nil, policy.Errorf(policy.CodeMalformed, "the body could not be read to its end")
+	}
+	return data, nil
+}
+
+func isType(header http.Header, want string) bool {
+	got, parameters, err := mime.ParseMediaType(header.Get(echo.HeaderContentType))
+	encoding := header.Get(echo.HeaderContentEncoding)
+	charset := parameters["charset"]
+	return err == nil && got == want && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		(encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// raw is the body as it was sent.
+func (b *Body) raw() ([]byte, error) { return b.data, b.err }
+
+// decode reads a body into a generated struct: exact names, no unknown ones, null only for moments. It returns every
+// fault at once, those of the struct's validate tags included.
+func decode[T any](a *API, b *Body) (T, error) {
+	var into T
+	data, err := b.raw()
+	if err != nil {
+		return into, err
+	}
+	if err := policy.CheckJSON(data); err != nil {
+		return into, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil || members == nil {
+		return into, invalid(policy.FieldError{Code: "type", Detail: "the body must be a JSON object"})
+	}
+	faults := fill(reflect.ValueOf(&into).Elem(), members)
+	if len(faults) == 0 {
+		faults = a.tagFaults(into)
+	}
+	if len(faults) > 0 {
+		return into, invalid(faults...)
+	}
+	return into, nil
+}
+
+// invalid is a body with these faults.
+func invalid(faults ...policy.FieldError) error {
+	return &policy.Error{Code: policy.CodeInvalid, Message: "the body is not valid", Fields: faults}
+}
+
+// fill sets the fields of a struct by their JSON names, and takes from members what it knows.
+func fill(target reflect.Value, members map[string]json.RawMessage) []policy.FieldError {
+	var faults []policy.FieldError
+	var known []string
+	for i := range target.NumField() {
+		name, options, _ := strings.Cut(target.Type().Field(i).Tag.Get("json"), ",")
+		known = append(known, name)
+		value, present := members[name]
+		delete(members, name)
+		switch {
+		case !present && !strings.Contains(options, "omitempty"):
+			faults = append(faults, policy.FieldError{Pointer: pointer(name), Code: "required", Detail: name + " is required"})
+		case present:
+			faults = append(faults, set(target.Field(i), name, value)...)
+		}
+	}
+	unknown := make([]string, 0, len(members))
+	for name := range members {
+		unknown = append(unknown, name)
+	}
+	slices.Sort(unknown)
+	for _, name := range unknown {
+		faults = append(faults, policy.FieldError{Pointer: pointer(shorten(name)), Code: "unknown",
+			Detail: shorten(name) + " is not known here; known are " + strings.Join(known, ", ")})
+	}
+	return faults
+}
+
+func set(field reflect.Value, name string, value json.RawMessage) []policy.FieldError {
+	_, isMoment := field.Interface().(*time.Time)
+	null := string(value) == "null"
+	if null && isMoment {
+		return nil
+	}
+	if !null && json.Unmarshal(value, field.Addr().Interface()) == nil {
+		return nil
+	}
+	return []policy.FieldError{{Pointer: pointer(name), Code: "type", Detail: name + " must be " + kindOf(field.Type())}}
+}
+
+// kindOf names a Go type in the words of JSON.
+func kindOf(t reflect.Type) string {
+	if t == reflect.TypeFor[*time.Time]() || t == reflect.TypeFor[time.Time]() {
+		return "an RFC 3339 moment with a zone, such as 2030-01-01T00:00:00Z"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list of texts"
+	default:
+		return "a text"
+	}
+}
+
+// pointer is the RFC 6901 pointer of a member of the body.
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}

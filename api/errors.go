@@ -1,0 +1,162 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// Codes that only the REST face has.
+const (
+	codePrecondition policy.Code = "precondition_required"
+	codeTooLarge     policy.Code = "too_large"
+	codeMediaType    policy.Code = "unsupported_media_type"
+	codeMethod       policy.Code = "method_not_allowed"
+	codeInternal     policy.Code = "internal"
+)
+
+// statusOf is the only place that gives a code its status.
+func statusOf(code policy.Code) int {
+	switch code {
+	case policy.CodeMalformed:
+		return http.StatusBadRequest
+	case policy.CodeUnauthenticated:
+		return http.StatusUnauthorized
+	case policy.CodeForbidden:
+		return http.StatusForbidden
+	case policy.CodeNotFound:
+		return http.StatusNotFound
+	case codeMethod:
+		return http.StatusMethodNotAllowed
+	case policy.CodeConflict, policy.CodeArchived:
+		return http.StatusConflict
+	case policy.CodeStale:
+		return http.StatusPreconditionFailed
+	case codeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case codeMediaType:
+		return http.StatusUnsupportedMediaType
+	case policy.CodeInvalid:
+		return http.StatusUnprocessableEntity
+	case codePrecondition:
+		return http.StatusPreconditionRequired
+	case policy.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// staleError is a failed precondition with what is there now.
+type staleError struct {
+	error
+	current any
+	tag     string
+}
+
+// Unwrap leads to the *policy.Error.
+func (e *staleError) Unwrap() error { return e.error }
+
+// stale adds the current state to an error that says it was named wrongly; other errors pass.
+func stale(err error, tag string, current func() any) error {
+	var known *policy.Error
+	if !errors.As(err, &known) || known.Code != policy.CodeStale {
+		return err
+	}
+	return &staleError{error: err, current: current(), tag: tag}
+}
+
+// renderError writes any error as problem+json. Unknown ones are logged here, once, and shown as "internal".
+func (a *API) renderError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	known := a.knownError(err, c)
+	status := statusOf(known.Code)
+	who := callerOf(c.Request().Context())
+	problem := Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: int64(status), Code: string(known.Code),
+		Detail: known.Message, RequestId: who.requestID, Errors: problemErrors(known.Fields),
+	}
+	header := c.Response().Header()
+	var outdated *staleError
+	if errors.As(err, &outdated) {
+		problem.Current = outdated.current
+		header.Set("ETag", outdated.tag)
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		header.Set(echo.HeaderWWWAuthenticate, `Bearer realm="pacekeeper"`)
+	case http.StatusServiceUnavailable:
+		header.Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter))
+	}
+	if err := writeProblem(c, status, problem); err != nil {
+		a.cfg.Logger.LogAttrs(c.Request().Context(), slog.LevelDebug, "answer not written", slog.Any("error", err))
+	}
+}
+
+const retryAfter = 1 // seconds
+
+func writeProblem(c echo.Context, status int, problem Problem) error {
+	body, err := json.Marshal(problem)
+	if err != nil {
+		return fmt.Errorf("api: problem: %w", err)
+	}
+	if c.Request().Method == http.MethodHead {
+		return c.NoContent(status)
+	}
+	return c.Blob(status, "application/problem+json", append(body, '\n'))
+}
+
+func problemErrors(fields []policy.FieldError) []ProblemError {
+	list := make([]ProblemError, 0, len(fields))
+	for _, f := range fields {
+		list = append(list, ProblemError{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail})
+	}
+	return list
+}
+
+// knownError finds what may be shown, and logs what may not.
+func (a *API) knownError(err error, c echo.Context) *policy.Error {
+	var known *policy.Error
+	if errors.As(err, &known) {
+		if known.Code == policy.CodeUnavailable {
+			a.logFault(c, slog.LevelWarn, "unavailable", err)
+		}
+		return known
+	}
+	var web *echo.HTTPError
+	if errors.As(err, &web) && web.Code < http.StatusInternalServerError {
+		return webError(web)
+	}
+	a.logFault(c, slog.LevelError, "internal error", err)
+	return policy.Errorf(codeInternal, "something went wrong here; the request id names it in the log")
+}
+
+func (a *API) logFault(c echo.Context, level slog.Level, message string, err error) {
+	ctx := c.Request().Context()
+	a.cfg.Logger.LogAttrs(ctx, level, message, slog.Any("error", err), slog.String("method", c.Request().Method),
+		slog.String("route", c.Path()), slog.String("request_id", callerOf(ctx).requestID))
+}
+
+// webError puts the router's and the parameter binder's faults into our words.
+func webError(web *echo.HTTPError) *policy.Error {
+	switch web.Code {
+	case http.StatusNotFound:
+		return policy.Errorf(policy.CodeNotFound, "there is nothing at this path")
+	case http.StatusMethodNotAllowed:
+		return policy.Errorf(codeMethod, "this path does not know the method")
+	case http.StatusRequestEntityTooLarge:
+		return policy.Errorf(codeTooLarge, "the request is too large")
+	case http.StatusUnsupportedMediaType:
+		return policy.Errorf(codeMediaType, "the content type is not known here")
+	}
+	return policy.Errorf(policy.CodeMalformed, "%s", shorten(fmt.Sprint(web.Message)))
+}
