@@ -30,12 +30,7 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 	if lang != Chinese {
 		lang = English
 	}
-	text := ""
-	if d.Code == RefusedInterval {
-		text = texts[lang][NoticeTooSoon]
-	} else if d.Code == RefusedLimit {
-		text = texts[lang][NoticeTooMany]
-	}
+	text := texts[lang][noticeKey(d.Code)]
 	if text == "" {
 		text = systemNotice(lang, d.Code, p.Action == "message")
 	}
@@ -47,6 +42,17 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 		"{limit}", strconv.FormatInt(p.Limit, 10),
 		"{period}", DurationText(p.PeriodMS, lang),
 	).Replace(text)
+}
+
+// noticeKey is the key of the text that groups write for a code, or "".
+func noticeKey(code DecisionCode) string {
+	if code == RefusedInterval {
+		return NoticeTooSoon
+	}
+	if code == RefusedLimit {
+		return NoticeTooMany
+	}
+	return ""
 }
 
 // systemNotice is the text of a code where the group has none of its own.

@@ -51,7 +51,7 @@ func FuzzParseDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := policy.ParseDocument(data)
 		if err != nil {
-			var code policy.Code = policy.CodeInvalid
+			code := policy.CodeInvalid
 			if policy.CheckJSON(data) != nil && len(err.(*policy.Error).Fields) == 0 { //nolint:errorlint // it always is one
 				code = policy.CodeMalformed
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // The kinds of Clamp.Bound.
@@ -73,21 +74,13 @@ type resolver struct{ clamps []Clamp }
 func (r *resolver) hold(v int64, within Range, path ...string) int64 {
 	switch {
 	case v < within.Min:
-		r.add(Clamp{joined(path), v, within.Min, BoundMin, within.Min})
+		r.add(Clamp{strings.Join(path, ""), v, within.Min, BoundMin, within.Min})
 		return within.Min
 	case v > within.Max:
-		r.add(Clamp{joined(path), v, within.Max, BoundMax, within.Max})
+		r.add(Clamp{strings.Join(path, ""), v, within.Max, BoundMax, within.Max})
 		return within.Max
 	}
 	return v
-}
-
-func joined(path []string) string {
-	var all string
-	for _, part := range path {
-		all += part
-	}
-	return all
 }
 
 func (r *resolver) add(c Clamp) { r.clamps = append(r.clamps, c) }

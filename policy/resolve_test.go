@@ -37,8 +37,10 @@ func TestShippedDefaultsAreInForce(t *testing.T) {
 		},
 		ExemptRoles: []string{"admin", "bot", "owner"},
 		Ladder: []policy.Step{
-			{After: 3, Do: policy.Mute, ForMS: 60_000}, {After: 4, Do: policy.Mute, ForMS: 300_000},
-			{After: 5, Do: policy.Mute, ForMS: 3_600_000}, {After: 6, Do: policy.Review},
+			{After: 3, Do: policy.Mute, ForMS: 60_000},
+			{After: 4, Do: policy.Mute, ForMS: 300_000},
+			{After: 5, Do: policy.Mute, ForMS: 3_600_000},
+			{After: 6, Do: policy.Review},
 		},
 		ForgiveOneEveryMS: 600_000,
 	}, e)

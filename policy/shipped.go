@@ -21,7 +21,12 @@ const (
 // ShippedActions are the actions that a new system has registered, by name.
 func ShippedActions() []ActionSpec {
 	return []ActionSpec{
-		{"comment", true}, {"coupon", false}, {"like", false}, {"login", false}, {"message", true}, {"sms", false},
+		{"comment", true},
+		{"coupon", false},
+		{"like", false},
+		{"login", false},
+		{"message", true},
+		{"sms", false},
 		{"upload", false},
 	}
 }
