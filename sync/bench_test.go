@@ -29,6 +29,33 @@ func BenchmarkCommitToVisible(b *testing.B) {
 	})
 }
 
+// BenchmarkColdStart measures from Run to ready on an empty Redis, with 1,000 groups that have policies and without any.
+func BenchmarkColdStart(b *testing.B) {
+	for _, groups := range []int{0, 1000} {
+		for name, make := range map[string]func(testing.TB) site{"embedded": embedded, "postgres+redis": real} {
+			b.Run(fmt.Sprintf("%s/groups=%d", name, groups), func(b *testing.B) {
+				at := make(b)
+				filler := &instance{store: pgtest.Open(b, at.url)}
+				for i := range groups {
+					id := fmt.Sprintf("g%d", i)
+					filler.group(b, id)
+					filler.save(b, id, `{"actions": {"message": {"min_interval_ms": 3000}}}`)
+				}
+				for b.Loop() {
+					b.StopTimer()
+					at.flush(b)
+					inst := prepare(b, at, nil)
+					b.StartTimer()
+					inst.run(b).ready(b)
+					b.StopTimer()
+					inst.stop()
+					b.StartTimer()
+				}
+			})
+		}
+	}
+}
+
 func measure(b *testing.B, at site, editor *instance) {
 	b.Helper()
 	const group = "g1"

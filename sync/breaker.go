@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -73,7 +74,7 @@ func unanswered(err error) bool {
 	return false
 }
 
-// errAway is the answer of call while the breaker is open.
+// errAway marks errors that mean that Redis is away.
 var errAway = errors.New("sync: Redis is away")
 
 // call runs one call to Redis under the call timeout and tells the breaker of its outcome. While Redis is away it
@@ -96,6 +97,7 @@ func (s *Sync) probe(ctx context.Context, fn func(context.Context) error) error 
 		if s.breaker.open() {
 			s.metrics.redisUp.Set(0)
 		}
+		return fmt.Errorf("%w: %w", errAway, err)
 	case s.breaker.shut():
 		s.metrics.redisUp.Set(1)
 		s.passDue.Store(true) // it may have come back with less, or with older things

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -48,9 +49,13 @@ func (s *Sync) runEvents(ctx context.Context) {
 }
 
 // Drain takes over the events that wait in the stream of the group's shard now, so that a mute can be seen and lifted
-// from the moment that a check answered it. CodeUnavailable, or an error of Redis, when one of the two is away.
+// from the moment that a check answered it. CodeUnavailable when Redis or the database is away.
 func (s *Sync) Drain(ctx context.Context, groupID string) error {
-	return s.consume(ctx, []uint8{enforce.Shard(groupID)})
+	err := s.consume(ctx, []uint8{enforce.Shard(groupID)})
+	if passing(err) {
+		return policy.Errorf(policy.CodeUnavailable, "Redis or the database does not answer")
+	}
+	return err
 }
 
 // consume reads the shards' streams until they are empty, each bite applied in one transaction with its cursors.

@@ -47,10 +47,11 @@ func prepare(tb testing.TB, at site, rdb redis.UniversalClient, edits ...func(*p
 	}
 	inst := &instance{pub: enforce.NewPublisher(rdb, at.keys), stop: func() {}}
 	inst.store = pgtest.Open(tb, at.url, func(c *store.Config) {
+		c.Timeout = soon // a busy machine is no outage
 		c.OnCommit = func(change store.Change) { inst.Wake(change) }
 	})
 	cfg := policysync.Config{
-		Store: inst.store, Publisher: inst.pub, Now: time.Now,
+		Store: inst.store, Publisher: inst.pub, Now: time.Now, SingleNode: true,
 		Logger: slog.New(slog.NewTextHandler(testWriter{tb}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		NewID:  uuid.NewString,
 	}
@@ -218,7 +219,7 @@ func each(t *testing.T, test func(t *testing.T, at site)) {
 }
 
 // flush wipes the test's Redis, as FLUSHALL does.
-func (at site) flush(t *testing.T) {
+func (at site) flush(t testing.TB) {
 	t.Helper()
 	if err := at.rdb.FlushDB(t.Context()).Err(); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ func (s *Sync) runPoll(ctx context.Context) {
 	every(ctx, s.cfg.PollEvery, s.pollNow, func(ctx context.Context) {
 		err := s.poll(ctx)
 		s.noteError(ctx, lanePoll, err)
-		if err == nil {
-			s.polled.Store(true)
+		if err == nil || !passing(err) {
+			s.polled.Store(true) // one group's own trouble does not count
 		}
 		s.countOutbox(ctx)
 	})
@@ -24,7 +24,8 @@ func (s *Sync) runPoll(ctx context.Context) {
 // poll claims and publishes until nothing waits. Rows that it could not publish because a server is away are given back
 // at once; those of a group with trouble of its own come again when their lease ends.
 func (s *Sync) poll(ctx context.Context) error {
-	for ctx.Err() == nil {
+	var trouble error
+	for {
 		if s.breaker.isAway() {
 			return errAway
 		}
@@ -33,13 +34,12 @@ func (s *Sync) poll(ctx context.Context) error {
 			return err
 		}
 		if err := s.publishClaimed(ctx, rows); err != nil {
-			return err
+			trouble = err
 		}
-		if len(rows) < claimLimit {
-			return nil
+		if len(rows) < claimLimit || ctx.Err() != nil || trouble != nil && passing(trouble) {
+			return trouble
 		}
 	}
-	return ctx.Err()
 }
 
 func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error {
@@ -54,8 +54,8 @@ func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error
 		for _, j := range bite {
 			s.board.settle(j.group, j.live, j.failed)
 		}
-		if err != nil && passing(err) {
-			s.giveBack(ctx, idsOf(rows))
+		if err != nil && (passing(err) || ctx.Err() != nil) {
+			s.giveBack(context.WithoutCancel(ctx), idsOf(rows))
 			return err
 		}
 		if firstErr == nil {

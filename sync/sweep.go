@@ -14,6 +14,7 @@ import (
 const (
 	groupsAPage = 500
 	groupsACall = 25 // of one shard; more a call gain nothing (costs.md)
+	pubsACall   = 64 // hashes in a call that serves several shards
 	callsARound = 16 // full calls that gather before they go out
 )
 
@@ -130,7 +131,7 @@ func (w *sweep) close(shard uint8) {
 func (w *sweep) flush(ctx context.Context) error {
 	calls := w.ready
 	w.ready = nil
-	return w.sync.publishCalls(ctx, calls)
+	return w.publish(ctx, calls)
 }
 
 func (w *sweep) defaults(ctx context.Context, sys *policy.System) error {
@@ -138,7 +139,26 @@ func (w *sweep) defaults(ctx context.Context, sys *policy.System) error {
 	for _, shard := range w.list() {
 		calls = append(calls, &call{shard: shard, pubs: w.sync.compileDefaults(sys, shard)})
 	}
+	return w.publish(ctx, calls)
+}
+
+func (w *sweep) publish(ctx context.Context, calls []*call) error {
+	if w.sync.cfg.SingleNode {
+		calls = merge(calls)
+	}
 	return w.sync.publishCalls(ctx, calls)
+}
+
+// merge joins small calls, whatever their shards: each costs a round trip and, in the embedded server, a new Lua state.
+func merge(calls []*call) (merged []*call) {
+	for _, c := range calls {
+		if n := len(merged); n > 0 && len(merged[n-1].pubs)+len(c.pubs) <= pubsACall {
+			merged[n-1].pubs = append(merged[n-1].pubs, c.pubs...)
+			continue
+		}
+		merged = append(merged, &call{shard: c.shard, pubs: c.pubs})
+	}
+	return merged
 }
 
 func (w *sweep) list() []uint8 {

@@ -32,6 +32,9 @@ type Config struct {
 	Now func() time.Time
 	// NewID makes unguessable ids without spaces: the name of this instance and the nonces of rebuilds.
 	NewID func() string
+	// SingleNode says that Redis is one server, not a cluster: keys of several shards may then share a call, which makes
+	// the first start and rebuilds faster. False is right for both.
+	SingleNode bool
 	// Registerer receives the metrics. Nil = they are kept but not registered.
 	Registerer prometheus.Registerer
 

@@ -192,6 +192,31 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 	})
 }
 
+// TestUnreadableDocumentHoldsUpNobody damages one group's document behind the program's back: the others are published,
+// and the instance is ready.
+func TestUnreadableDocumentHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	at := real(t)
+	editor := &instance{store: pgtest.Open(t, at.url)}
+	for _, id := range []string{"bad", "good"} {
+		editor.group(t, id)
+		editor.save(t, id, `{"actions": {"message": {"min_interval_ms": 3000}}}`)
+	}
+	withSQL(t, at, func(db *sql.DB) error {
+		_, err := db.ExecContext(t.Context(), `UPDATE groups SET document = '{"actions": 5}' WHERE id = 'bad'`)
+		return err
+	})
+	a := start(t, at)
+	key := at.keys.Policy("message", "good")
+	eventually(t, "the good one is live, the other's row waits", func() bool {
+		status, err := a.store.SyncStatus(t.Context())
+		return err == nil && status.OutboxDepth == 1 && at.field(t, key, "min_interval_ms") == "3000"
+	})
+	if n := at.rdb.Exists(t.Context(), at.keys.Policy("message", "bad")).Val(); n != 0 {
+		t.Error("something was published of a document that cannot be read")
+	}
+}
+
 // TestRunLeavesNothingBehind starts and stops an instance that is busy, and looks for goroutines that stayed.
 //
 //nolint:paralleltest // other tests' goroutines would be found

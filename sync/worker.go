@@ -90,7 +90,7 @@ func (s *Sync) tryJobs(ctx context.Context, jobs []*job) error {
 // passing reports whether err is that a server is away: the same for all groups, and over when it is back.
 func passing(err error) bool {
 	var e *policy.Error
-	return errors.Is(err, errAway) || unanswered(err) && !errors.As(err, &e) || errors.As(err, &e) && e.Code == policy.CodeUnavailable
+	return errors.Is(err, errAway) || errors.As(err, &e) && e.Code == policy.CodeUnavailable
 }
 
 func (j *job) has(kind store.Kind) bool {
