@@ -1,0 +1,24 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lockDir keeps a second server from the same data folder: each has an in-process Redis of its own, and one would not
+// see what the other saves. The lock ends with the process, however it ends.
+func lockDir(dir string) (release func() error, err error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own folder
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another server runs on the data folder %s: stop it, or set PACEKEEPER_DATA_DIR", dir), file.Close())
+	}
+	return file.Close, nil
+}

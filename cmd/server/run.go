@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes of the program.
+const (
+	exitOK    = 0
+	exitError = 1 // it could not start, or stopped by a fault
+	exitUsage = 2 // the command line or the settings are wrong
+)
+
+type cli struct {
+	Settings
+
+	Serve  struct{} `cmd:"" default:"1" help:"Serve the API and the pages. What runs when no command is given."`
+	Config struct{} `cmd:"" help:"Print the settings in force, secrets hidden."`
+	Token  tokenCmd `cmd:"" help:"Make an operator token on the database in use and print it, once."`
+}
+
+type tokenCmd struct {
+	Name string `default:"console" help:"Name of the token, shown in lists and in the audit log."`
+}
+
+// run is main with everything it reads handed in. It returns when ctx ends and all has stopped.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	var c cli
+	command, code, err := parse(&c, args, getenv, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "server: %s\n", strings.ReplaceAll(err.Error(), "\n", "\nserver: "))
+		return exitUsage
+	}
+	if command == "" {
+		return code
+	}
+	w := world(getenv, stdout, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.LogLevel})))
+	switch command {
+	case "config":
+		c.Print(stdout)
+		return exitOK
+	case "token":
+		err = makeToken(ctx, c.Settings, w, c.Token.Name)
+	default:
+		err = serve(ctx, c.Settings, w)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "server: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// parse reads flags over environment over presets. The command is "" where help was printed; code is then the exit code.
+func parse(c *cli, args []string, getenv func(string) string, stdout, stderr io.Writer) (command string, code int, err error) {
+	ended := false
+	parser, err := kong.New(c,
+		kong.Name("server"),
+		kong.Description("Pacekeeper: rate limits that group owners set, decided in Redis. Settings come from flags or the environment."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { ended, code = true, n }),
+		kong.Resolvers(environment(getenv)),
+		kong.ValueFormatter(describeFlag),
+	)
+	if err != nil {
+		return "", exitUsage, err
+	}
+	parsed, err := parser.Parse(args)
+	if ended {
+		return "", code, nil
+	}
+	if err != nil {
+		return "", exitUsage, err
+	}
+	return parsed.Command(), exitOK, nil
+}
+
+// environment resolves a flag from the variable that its tag names. An empty variable counts as not set.
+func environment(getenv func(string) string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		name := flag.Tag.Get("setting")
+		if name == "" || getenv(name) == "" {
+			return nil, nil
+		}
+		return getenv(name), nil
+	})
+}
+
+func describeFlag(v *kong.Value) string {
+	if name := v.Tag.Get("setting"); name != "" {
+		return strings.TrimSuffix(v.Help, ".") + " ($" + name + ")."
+	}
+	return kong.DefaultHelpValueFormatter(v)
+}
