@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -81,7 +81,8 @@ func mutations(t *testing.T, token string, end int64) []mutation {
 // TestEveryMutationIsAuditedOnce walks all mutating methods: one entry for a change, none for a no-op.
 func TestEveryMutationIsAuditedOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		tok, _, err := s.CreateToken(t.Context(), actor(), store.TokenInput{Name: "y", Role: store.RoleGateway})
 		if err != nil {
 			t.Fatal(err)
@@ -116,9 +117,10 @@ func TestEveryMutationIsAuditedOnce(t *testing.T) {
 
 func TestAuditEntrySaysWhoWhatWhenWhereWhy(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		s := pgtest.Open(t, url, c.set)
+		s := b.store(c.set)
 		register(t, s, "g1")
 		c.advance(time.Second)
 		save(t, s, "g1", interval("3000"))
@@ -136,9 +138,10 @@ func TestAuditEntrySaysWhoWhatWhenWhereWhy(t *testing.T) {
 
 func TestAuditFiltersAndPages(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		s := pgtest.Open(t, url, c.set)
+		s := b.store(c.set)
 		register(t, s, "g1", "g2")
 		c.advance(time.Minute)
 		middle := c.now()
@@ -166,7 +169,7 @@ func TestAuditFiltersAndPages(t *testing.T) {
 			for {
 				p := must(s.ListAudit(t.Context(), f.q))(t)
 				for _, e := range p.Items {
-					got = append(got, fmt.Sprint(e.Seq))
+					got = append(got, strconv.FormatInt(e.Seq, 10))
 				}
 				if f.q.Cursor = p.Next; f.q.Cursor == "" {
 					break
@@ -182,8 +185,9 @@ func TestAuditFiltersAndPages(t *testing.T) {
 // TestSealIsGapFreeUnderConcurrency seals from two instances while both save.
 func TestSealIsGapFreeUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		stores := []*store.Store{pgtest.Open(t, url), pgtest.Open(t, url)}
+	each(t, func(b bed) {
+		t := b.t
+		stores := []*store.Store{b.store(), b.store()}
 		var wg sync.WaitGroup
 		for i, s := range stores {
 			wg.Go(func() {

@@ -71,7 +71,7 @@ func (d dialect) migrations() migrations.Dialect {
 
 func openDialect(cfg Config) (dialect, *sql.DB, error) {
 	if path, ok := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); ok {
-		db, err := openSQLite(path, cfg.Timeout)
+		db, err := openSQLite(path, cfg)
 		return dialect{}, db, err
 	}
 	return openPostgres(cfg)
@@ -79,10 +79,15 @@ func openDialect(cfg Config) (dialect, *sql.DB, error) {
 
 // openSQLite opens with WAL, so that readers do not wait, and with immediate transactions, so that writers queue
 // instead of failing with SQLITE_BUSY.
-func openSQLite(path string, timeout time.Duration) (*sql.DB, error) {
+func openSQLite(path string, cfg Config) (*sql.DB, error) {
 	dsn := fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_txlock=immediate",
-		(&url.URL{Path: path}).EscapedPath(), timeout.Milliseconds())
-	return sql.Open(sqlite.DriverName, dsn)
+		(&url.URL{Path: path}).EscapedPath(), cfg.Timeout.Milliseconds())
+	db, err := sql.Open(sqlite.DriverName, dsn)
+	if err == nil {
+		db.SetMaxOpenConns(cfg.MaxConns)
+		db.SetMaxIdleConns(cfg.MaxConns)
+	}
+	return db, err
 }
 
 // idleInTransaction frees the locks of an instance that was stopped inside a transaction.
@@ -106,7 +111,7 @@ func openPostgres(cfg Config) (dialect, *sql.DB, error) {
 }
 
 func openGorm(d dialect, db *sql.DB, now func() time.Time) (*gorm.DB, error) {
-	var dialector gorm.Dialector = postgres.New(postgres.Config{Conn: db})
+	dialector := postgres.New(postgres.Config{Conn: db})
 	if !d.postgres {
 		dialector = &sqlite.Dialector{Conn: db}
 	}

@@ -63,12 +63,10 @@ func codeOf(err error) policy.Code {
 	case errors.Is(err, gorm.ErrForeignKeyViolated), errors.Is(err, gorm.ErrCheckConstraintViolated):
 		return policy.CodeInvalid
 	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return codeOfPostgres(pg.Code)
 	}
-	var lite *gosqlite.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[*gosqlite.Error](err); ok {
 		return codeOfSQLite(lite.Code())
 	}
 	if isAway(err) {

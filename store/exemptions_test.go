@@ -16,7 +16,8 @@ import (
 
 func TestExemptions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx, any := t.Context(), store.Anything()
 		register(t, s, "g1")
 		end := time.Date(2030, 1, 2, 3, 4, 5, 6789, time.UTC)
@@ -64,8 +65,9 @@ func TestExemptions(t *testing.T) {
 
 func TestC31_ParallelAdditionsFromTwoInstances(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		stores := []*store.Store{pgtest.Open(t, url), pgtest.Open(t, url)}
+	each(t, func(b bed) {
+		t := b.t
+		stores := []*store.Store{b.store(), b.store()}
 		register(t, stores[0], "g1")
 		var wg sync.WaitGroup
 		for i := range 100 {
@@ -85,18 +87,19 @@ func TestC31_ParallelAdditionsFromTwoInstances(t *testing.T) {
 }
 
 // capAt lowers the cap of exemptions to n.
-func capAt(t testing.TB, s *store.Store, n int64) {
-	t.Helper()
-	b := must(s.Bounds(t.Context()))(t).Bounds
+func capAt(tb testing.TB, s *store.Store, n int64) {
+	tb.Helper()
+	b := must(s.Bounds(tb.Context()))(tb).Bounds
 	b.ExemptionsMax = n
-	if _, _, err := s.UpdateBounds(t.Context(), actor(), store.Anything(), b); err != nil {
-		t.Fatal(err)
+	if _, _, err := s.UpdateBounds(tb.Context(), actor(), store.Anything(), b); err != nil {
+		tb.Fatal(err)
 	}
 }
 
 func TestC37_AtTheCapAnEntryCanBeReplaced(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx, any := t.Context(), store.Anything()
 		register(t, s, "g1")
 		capAt(t, s, 3)
@@ -117,12 +120,13 @@ func TestC37_AtTheCapAnEntryCanBeReplaced(t *testing.T) {
 // TestC37_TenThousandEntriesStayFast fills a group to the shipped cap. The limit is far above what a quiet machine needs.
 func TestC37_TenThousandEntriesStayFast(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		s := pgtest.Open(t, url)
+	each(t, func(b bed) {
+		t := b.t
+		s := b.store()
 		ctx, any := t.Context(), store.Anything()
 		register(t, s, "g1")
 		const entries = 10_000
-		fill(t, pgtest.SQL(t, url), entries)
+		fill(t, pgtest.SQL(t, b.url), entries)
 		begin := time.Now()
 		must(s.PutExemption(ctx, actor(), "g1", any, store.Exemption{UserID: "u77", Note: "host"}))(t)
 		p := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Limit: 500}))(t)

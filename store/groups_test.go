@@ -2,8 +2,8 @@ package store_test
 
 import (
 	"encoding/base64"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +14,8 @@ import (
 
 func TestPutGroupIsIdempotent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		g, created, err := s.PutGroup(ctx, actor(), store.Anything(), "g1", "Night owls", "zh")
 		if err != nil || !created || g.Revision != 1 || g.Name != "Night owls" || g.Archived() {
@@ -48,7 +49,8 @@ func TestPutGroupIsIdempotent(t *testing.T) {
 
 func TestArchiveAndBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
@@ -103,11 +105,12 @@ func TestC36_IdsAreBytes(t *testing.T) {
 		"*", "-1002471352452", "007", "15947634569000323", "7", "9007199254740993", "A", "Group", "a", "a%b", "a*", "a:b",
 		"a_b", "group", "ß", "é", "e\u0301", "!a/b🐈:example.org", "1e3", "0x10", "ss", "群",
 	}
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, ids...)
 		for i, id := range ids {
-			save(t, s, id, interval(fmt.Sprint(2000+i)))
+			save(t, s, id, interval(strconv.Itoa(2000+i)))
 			must(s.PutExemption(ctx, actor(), id, store.Anything(), store.Exemption{UserID: id}))(t)
 		}
 		var got []string
@@ -126,7 +129,7 @@ func TestC36_IdsAreBytes(t *testing.T) {
 		}
 		for i, id := range ids {
 			r := must(s.Policy(ctx, id))(t)
-			if r.Group.ID != id || string(r.Document.JSON()) != interval(fmt.Sprint(2000+i)) {
+			if r.Group.ID != id || string(r.Document.JSON()) != interval(strconv.Itoa(2000+i)) {
 				t.Errorf("%q: %+v", id, r)
 			}
 			e := must(s.ExemptionsForPublish(ctx, id))(t)
@@ -139,7 +142,8 @@ func TestC36_IdsAreBytes(t *testing.T) {
 
 func TestListGroups(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "a1", "a2", "b_1", "bx1")
 		list := func(q store.GroupQuery) []string {
 			t.Helper()
@@ -170,7 +174,8 @@ func TestListGroups(t *testing.T) {
 
 func TestCursorsAreStableUnderInserts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "b", "d", "f")
 		p := must(s.ListGroups(t.Context(), store.GroupQuery{Limit: 2}))(t)
 		register(t, s, "a", "c", "e")
@@ -186,7 +191,8 @@ func TestCursorsAreStableUnderInserts(t *testing.T) {
 
 func TestBadCursors(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, "g1", "g2")
 		foreign := must(s.ListGroups(ctx, store.GroupQuery{Limit: 1}))(t).Next

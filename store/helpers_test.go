@@ -9,12 +9,24 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// each runs a test on both dialects with a store of its own.
-func each(t *testing.T, test func(t *testing.T, s *store.Store)) {
+// bed is what a test of both dialects stands on: a migrated database of its own.
+type bed struct {
+	t   *testing.T
+	url string
+}
+
+// store opens a store on the database.
+func (b bed) store(edits ...func(*store.Config)) *store.Store {
+	b.t.Helper()
+	return pgtest.Open(b.t, b.url, edits...)
+}
+
+// each runs a test on both dialects, in parallel.
+func each(t *testing.T, test func(b bed)) {
 	t.Helper()
 	pgtest.Each(t, func(t *testing.T, url string) {
 		t.Helper()
-		test(t, pgtest.Open(t, url))
+		test(bed{t: t, url: url})
 	})
 }
 
@@ -25,21 +37,21 @@ func actor() store.Actor {
 	}
 }
 
-func register(t testing.TB, s *store.Store, ids ...string) {
-	t.Helper()
+func register(tb testing.TB, s *store.Store, ids ...string) {
+	tb.Helper()
 	for _, id := range ids {
-		if _, _, err := s.PutGroup(t.Context(), actor(), store.Anything(), id, "Group "+id, "en"); err != nil {
-			t.Fatal(err)
+		if _, _, err := s.PutGroup(tb.Context(), actor(), store.Anything(), id, "Group "+id, "en"); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
 
 // parse reads a document that is known to be valid.
-func parse(t testing.TB, text string) policy.Document {
-	t.Helper()
+func parse(tb testing.TB, text string) policy.Document {
+	tb.Helper()
 	doc, err := policy.ParseDocument([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return doc
 }
@@ -50,11 +62,11 @@ func replace(doc policy.Document) store.Edit {
 }
 
 // save saves the document over whatever stands and returns the record.
-func save(t testing.TB, s *store.Store, id, text string) store.PolicyRecord {
-	t.Helper()
-	r, _, err := s.UpdatePolicy(t.Context(), actor(), id, store.Anything(), replace(parse(t, text)))
+func save(tb testing.TB, s *store.Store, id, text string) store.PolicyRecord {
+	tb.Helper()
+	r, _, err := s.UpdatePolicy(tb.Context(), actor(), id, store.Anything(), replace(parse(tb, text)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -63,8 +75,7 @@ func save(t testing.TB, s *store.Store, id, text string) store.PolicyRecord {
 func interval(ms string) string { return `{"actions":{"message":{"min_interval_ms":` + ms + `}}}` }
 
 func codeOf(err error) policy.Code {
-	var e *policy.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*policy.Error](err); ok {
 		return e.Code
 	}
 	return ""
@@ -79,24 +90,24 @@ func wantCode(t *testing.T, err error, want policy.Code) {
 
 // must(f())(t) is f's value; the test ends on its error.
 func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
+	return func(tb testing.TB) T {
+		tb.Helper()
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		return v
 	}
 }
 
 // auditActions lists the actions of all entries, oldest first.
-func auditActions(t testing.TB, s *store.Store) []string {
-	t.Helper()
+func auditActions(tb testing.TB, s *store.Store) []string {
+	tb.Helper()
 	var out []string
 	q := store.AuditQuery{Limit: 500}
 	for {
-		p, err := s.ListAudit(t.Context(), q)
+		p, err := s.ListAudit(tb.Context(), q)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		for _, e := range p.Items {
 			out = append([]string{e.Action}, out...)
@@ -108,11 +119,11 @@ func auditActions(t testing.TB, s *store.Store) []string {
 	}
 }
 
-func outboxDepth(t testing.TB, s *store.Store) int64 {
-	t.Helper()
-	st, err := s.SyncStatus(t.Context())
+func outboxDepth(tb testing.TB, s *store.Store) int64 {
+	tb.Helper()
+	st, err := s.SyncStatus(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return st.OutboxDepth
 }

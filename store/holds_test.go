@@ -15,7 +15,8 @@ func inMinutes(n int64) int64 { return time.Now().Add(time.Duration(n) * time.Mi
 
 func TestMutes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx, any := t.Context(), store.Anything()
 		register(t, s, "g1")
 		end := inMinutes(5)
@@ -76,7 +77,8 @@ func apply(t *testing.T, s *store.Store, cursor string, events ...store.HoldEven
 
 func TestApplyEventsIsIdempotent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, "g1")
 		now := inMinutes(0)
@@ -105,7 +107,8 @@ func TestApplyEventsIsIdempotent(t *testing.T) {
 
 func TestLiftedHoldsStayLifted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, "g1")
 		e := event("u1", inMinutes(0)-10, inMinutes(60))
@@ -135,7 +138,8 @@ func TestLiftedHoldsStayLifted(t *testing.T) {
 
 func TestActiveHoldsPage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		var batches []store.EventBatch
 		for _, g := range []string{"g1", "g2", "g3", "g4"} {

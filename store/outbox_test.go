@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
 func TestOnCommitHearsEachChangeAfterItsCommit(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		var heard []store.Change
-		s := pgtest.Open(t, url, func(c *store.Config) { c.OnCommit = func(ch store.Change) { heard = append(heard, ch) } })
+		s := b.store(func(c *store.Config) { c.OnCommit = func(ch store.Change) { heard = append(heard, ch) } })
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
 		save(t, s, "g1", interval("3000"))
@@ -42,8 +42,9 @@ func TestOnCommitHearsEachChangeAfterItsCommit(t *testing.T) {
 // TestClaimsAreExclusive lets two instances claim 200 rows at once.
 func TestClaimsAreExclusive(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		stores := []*store.Store{pgtest.Open(t, url), pgtest.Open(t, url)}
+	each(t, func(b bed) {
+		t := b.t
+		stores := []*store.Store{b.store(), b.store()}
 		register(t, stores[0], "g1")
 		for i := range 200 {
 			save(t, stores[0], "g1", interval(strconv.Itoa(2000+i)))
@@ -80,9 +81,10 @@ func TestClaimsAreExclusive(t *testing.T) {
 
 func TestLeasesEndAndAreExtended(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		ctx, c := t.Context(), newClock()
-		s := pgtest.Open(t, url, c.set)
+		s := b.store(c.set)
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
 		row := must(s.ClaimOutbox(ctx, 10, time.Minute))(t)[0]
@@ -107,7 +109,8 @@ func TestLeasesEndAndAreExtended(t *testing.T) {
 
 func TestCompleteRecordsTheNewestPublication(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
@@ -140,7 +143,8 @@ func TestCompleteRecordsTheNewestPublication(t *testing.T) {
 
 func TestPublishPageVisitsEveryGroupOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		want := map[string]int{}
 		for i := range 30 {

@@ -55,7 +55,7 @@ func (r policyRow) record(system *policy.System) (PolicyRecord, error) {
 func parseStored(groupID, text string) (policy.Document, error) {
 	doc, err := policy.ParseDocument([]byte(text))
 	if err != nil {
-		return doc, fmt.Errorf("store: the stored document of group %q cannot be read: %s", groupID, err.Error()) //nolint:errorlint // its code is not the caller's
+		return doc, fmt.Errorf("store: the stored document of group %q cannot be read: %s", groupID, err.Error())
 	}
 	return doc, nil
 }
@@ -184,7 +184,7 @@ const writeAtOnce = `WITH g AS (
 	v AS (INSERT INTO policy_versions (group_id, version, kind, document, at, actor, role, channel, reason)
 		SELECT id, version, ?, ?, updated_at, ?, ?, ?, ? FROM g),
 	a AS (` + insertAudit + `
-		SELECT ?, updated_at, ?, ?, ?, ?, id, id, ?, ?, ?, ?, ?, '', '' FROM g),
+		SELECT ?, updated_at, ?, ?, ?, ?, id, id AS group_id, ?, ?, ?, ?, ?, '', '' FROM g),
 	o AS (` + insertOutbox + `
 		SELECT ?, ?, id, '', '', version, updated_at, CAST(? AS bigint) FROM g)
 	SELECT count(*) FROM g`

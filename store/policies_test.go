@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
 func TestPolicyStartsEmpty(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		r := must(s.Policy(t.Context(), "g1"))(t)
 		if r.Version != 0 || r.Live != nil || r.Pending || string(r.Document.JSON()) != "{}" {
@@ -28,7 +28,8 @@ func TestPolicyStartsEmpty(t *testing.T) {
 
 func TestUpdatePolicyKeepsAVersion(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		r, changed, err := s.UpdatePolicy(t.Context(), actor(), "g1", store.Exactly(0), replace(parse(t, interval("3000"))))
 		if err != nil || !changed || r.Version != 1 || !r.Pending {
@@ -49,7 +50,8 @@ func TestUpdatePolicyKeepsAVersion(t *testing.T) {
 
 func TestC13_UnchangedSaveMakesNoVersionAndNoAuditEntry(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
 		before, depth := auditActions(t, s), outboxDepth(t, s)
@@ -67,7 +69,8 @@ func TestC13_UnchangedSaveMakesNoVersionAndNoAuditEntry(t *testing.T) {
 
 func TestC30_SecondSaverIsToldAndNothingIsLost(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
 		save(t, s, "g1", interval("4000"))
@@ -81,7 +84,8 @@ func TestC30_SecondSaverIsToldAndNothingIsLost(t *testing.T) {
 
 func TestC32_EditsElsewhereDoNotDisturb(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "a", "b")
 		held := save(t, s, "a", interval("3000")).Version
 		for i := range 20 {
@@ -103,7 +107,8 @@ func TestC35_FalseNullAndEmptyAreKept(t *testing.T) {
 		`{"penalties":{"ladder":[]}}`,
 	} {
 		want := string(parse(t, text).JSON())
-		each(t, func(t *testing.T, s *store.Store) {
+		each(t, func(b bed) {
+			t, s := b.t, b.store()
 			register(t, s, "g1")
 			save(t, s, "g1", text)
 			if diff := cmp.Diff(want, string(must(s.Policy(t.Context(), "g1"))(t).Document.JSON())); diff != "" {
@@ -115,7 +120,8 @@ func TestC35_FalseNullAndEmptyAreKept(t *testing.T) {
 
 func TestDeletePolicyIsAVersionAndVersionsNeverRestart(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		save(t, s, "g1", interval("3000"))
 		r, changed, err := s.DeletePolicy(t.Context(), actor(), "g1", store.Exactly(1), nil)
@@ -145,7 +151,8 @@ func TestDeletePolicyIsAVersionAndVersionsNeverRestart(t *testing.T) {
 
 func TestUpdatePolicyRefusesWhatTheSystemRefuses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		register(t, s, "g1")
 		_, _, err := s.UpdatePolicy(t.Context(), actor(), "g1", store.Anything(),
 			replace(parse(t, `{"actions":{"teleport":{"enabled":true}}}`)))
@@ -165,8 +172,9 @@ func TestUpdatePolicyRefusesWhatTheSystemRefuses(t *testing.T) {
 // audit entry for each.
 func TestRacingEdits(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		stores := []*store.Store{pgtest.Open(t, url), pgtest.Open(t, url)}
+	each(t, func(b bed) {
+		t := b.t
+		stores := []*store.Store{b.store(), b.store()}
 		register(t, stores[0], "g1")
 		var wg sync.WaitGroup
 		for i := range 200 {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
 func TestSystemStartsAsShipped(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		if s.LastSystem() != nil {
 			t.Error("a system before the first read")
 		}
@@ -33,7 +33,8 @@ func TestSystemStartsAsShipped(t *testing.T) {
 
 func TestUpdateBounds(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		old := must(s.Bounds(ctx))(t)
 		same, changed, err := s.UpdateBounds(ctx, actor(), store.Exactly(0), old.Bounds)
@@ -64,7 +65,8 @@ func TestUpdateBounds(t *testing.T) {
 
 func TestUpdateDefaultsAndActions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		old := must(s.Defaults(ctx))(t)
 		if _, changed, err := s.UpdateDefaults(ctx, actor(), store.Exactly(0), old.Document); err != nil || changed {
@@ -108,8 +110,9 @@ func TestUpdateDefaultsAndActions(t *testing.T) {
 // sum of counters of one statement, never falls.
 func TestOrderNeverFalls(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
-		s := pgtest.Open(t, url)
+	each(t, func(b bed) {
+		t := b.t
+		s := b.store()
 		register(t, s, "g1")
 		var wg sync.WaitGroup
 		wg.Go(func() {

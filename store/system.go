@@ -114,7 +114,7 @@ func (s *Store) systemAt(db *gorm.DB, c Counters) (*policy.System, error) {
 
 // damaged reports stored settings that this program cannot read: a fault of the database, not of the caller's input.
 func damaged(what string, err error) error {
-	return fmt.Errorf("store: the stored %s cannot be read: %s", what, err.Error()) //nolint:errorlint // its code is not the caller's
+	return fmt.Errorf("store: the stored %s cannot be read: %s", what, err.Error())
 }
 
 func loadBounds(db *gorm.DB, cfg *policy.SystemConfig) error {

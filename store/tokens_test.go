@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -29,7 +28,8 @@ func (c *clock) set(cfg *store.Config)   { cfg.Now = c.now }
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		ctx := t.Context()
 		tok, secret, err := s.CreateToken(ctx, actor(), store.TokenInput{Name: "Ann", Role: store.RoleGroupAdmin, Groups: []string{"g2", "g1", "g2"}})
 		if err != nil || !strings.HasPrefix(secret, "pk_"+tok.ID+"_") || len(secret) > 128 {
@@ -67,7 +67,8 @@ func TestTokens(t *testing.T) {
 
 func TestTokenInputIsChecked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		for name, in := range map[string]store.TokenInput{
 			"no name":   {Role: store.RoleOperator},
 			"no role":   {Name: "x"},
@@ -85,9 +86,10 @@ func TestTokenInputIsChecked(t *testing.T) {
 
 func TestTokensExpire(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		s := pgtest.Open(t, url, c.set)
+		s := b.store(c.set)
 		_, secret, err := s.CreateToken(t.Context(), actor(), store.TokenInput{Name: "x", Role: store.RoleOperator, ExpiresAt: c.now().Add(time.Second)})
 		if err != nil {
 			t.Fatal(err)
@@ -101,9 +103,10 @@ func TestTokensExpire(t *testing.T) {
 
 func TestRevocationReachesOtherInstancesIn5s(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		here, there := pgtest.Open(t, url, c.set), pgtest.Open(t, url, c.set)
+		here, there := b.store(c.set), b.store(c.set)
 		tok, secret, err := here.CreateToken(t.Context(), actor(), store.TokenInput{Name: "x", Role: store.RoleGateway})
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +121,8 @@ func TestRevocationReachesOtherInstancesIn5s(t *testing.T) {
 
 func TestListTokensPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		for _, name := range []string{"a", "b", "c"} {
 			if _, _, err := s.CreateToken(t.Context(), actor(), store.TokenInput{Name: name, Role: store.RoleAuditor}); err != nil {
 				t.Fatal(err)
@@ -138,12 +142,13 @@ func TestListTokensPages(t *testing.T) {
 
 func TestBootstrapOperator(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		secret := strings.Repeat("s3cret-", 6)
 		var created atomic.Int64
 		var wg sync.WaitGroup
 		for range 4 {
-			s := pgtest.Open(t, url)
+			s := b.store()
 			wg.Go(func() {
 				token, ok, err := s.BootstrapOperator(t.Context(), secret)
 				if err != nil {
@@ -161,7 +166,7 @@ func TestBootstrapOperator(t *testing.T) {
 		if created.Load() != 1 {
 			t.Errorf("%d of four instances created an operator", created.Load())
 		}
-		s := pgtest.Open(t, url)
+		s := b.store()
 		if p := must(s.Authenticate(t.Context(), secret))(t); p.Role != store.RoleOperator {
 			t.Errorf("principal = %+v", p)
 		}
@@ -172,7 +177,8 @@ func TestBootstrapOperator(t *testing.T) {
 
 func TestBootstrapMakesATokenOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store) {
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
 		token, created, err := s.BootstrapOperator(t.Context(), "")
 		if err != nil || !created {
 			t.Fatal(created, err)

@@ -123,14 +123,15 @@ func TestUnreachablePostgresIsUnavailable(t *testing.T) {
 // TestKillBetweenCommitAndPublish: what was answered waits in the outbox for whoever comes next.
 func TestKillBetweenCommitAndPublish(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		dying := pgtest.Open(t, url, c.set, func(cfg *store.Config) { cfg.OnCommit = func(store.Change) {} })
+		dying := b.store(c.set, func(cfg *store.Config) { cfg.OnCommit = func(store.Change) {} })
 		register(t, dying, "g1")
 		save(t, dying, "g1", interval("3000"))
 		_ = dying.Close()
 		c.advance(time.Second)
-		next := pgtest.Open(t, url, c.set)
+		next := b.store(c.set)
 		rows := must(next.ClaimOutbox(t.Context(), 10, time.Minute))(t)
 		if len(rows) != 1 || rows[0].GroupID != "g1" || rows[0].Version != 1 {
 			t.Errorf("rows = %+v", rows)
@@ -165,9 +166,10 @@ func TestListenHearsNotify(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	pgtest.Each(t, func(t *testing.T, url string) {
+	each(t, func(b bed) {
+		t := b.t
 		c := newClock()
-		s := pgtest.Open(t, url, c.set)
+		s := b.store(c.set)
 		sessions := s.Sessions()
 		for _, data := range []string{"one", "two\x00\xff"} {
 			if err := sessions.Commit("secret", []byte(data), c.now().Add(time.Minute)); err != nil {

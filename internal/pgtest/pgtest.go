@@ -37,7 +37,7 @@ func SQLite(tb testing.TB) string {
 	if _, err := os.Stat(parent); err != nil {
 		parent = os.TempDir()
 	}
-	dir, err := os.MkdirTemp(parent, "sqlitetest-")
+	dir, err := os.MkdirTemp(parent, "sqlitetest-") //nolint:usetesting // in memory, which TempDir is not
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 func TestEachIsMigrated(t *testing.T) {
 	t.Parallel()
 	pgtest.Each(t, func(t *testing.T, url string) {
+		t.Helper()
 		s := pgtest.Open(t, url)
 		if current, err := s.MigrationsCurrent(t.Context()); err != nil || !current {
 			t.Fatalf("current = %v, %v", current, err)

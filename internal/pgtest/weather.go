@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,7 +75,7 @@ func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
 	}
 	family := append([]int{pid}, childrenOf(pid)...)
 	for _, p := range family {
-		if err := syscall.Kill(p, sig); err != nil && err != syscall.ESRCH { //nolint:errorlint // a bare errno
+		if err := syscall.Kill(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 			tb.Fatal(err)
 		}
 	}
