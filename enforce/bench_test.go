@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	benchRounds  = 9
-	benchMembers = 4000
+	benchRounds  = 15
+	benchMembers = 2000
 	benchPipe    = 100
 	memMembers   = 100_000
 )

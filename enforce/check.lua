@@ -25,7 +25,7 @@ local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
 local byte, char, sub = string.byte, string.char, string.sub
 
 -- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
-local program
+local program, format, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
 for source = 1, 3 do
   if source < 3 then
     program = try('HGET', KEYS[source], 'program')
@@ -33,12 +33,12 @@ for source = 1, 3 do
     program = '\1\9\0\0\7\208\0\8\0\0\117\48\0\0\0\0\0\0\0\0\0\0\9\39\192'
       .. '\3m\0\0\234\96\4m\0\4\147\224\5m\0\54\238\128\6r\0\0\0\0'
   end
-  if type(program) == 'string' and byte(program) == 1 and #program >= 25 and #program <= 61
-    and (#program - 25) % 6 == 0 then
-    break
+  local size = program and #program or 0 -- an error is a table, of length 0
+  if size >= 25 and size <= 61 and size % 6 == 1 then
+    format, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
+    if format == 1 then break end
   end
 end
-local _, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
 local interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
 local limit = l1 * 256 + l2
 local period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
@@ -123,26 +123,20 @@ end
 -- The state. `log` is where its first live entry begins.
 local state = try('GET', KEYS[3])
 local exists = state
-local last, ban_start, ban_end, log, size = 0, 0, 0, 1, 0
-if type(state) == 'string' then
+local last, ban_start, ban_end, log, size = 0, 0, 0, 1, state and #state or 0
+if size >= 7 and size % 4 == 3 then
   local has_ban, a1, a2, a3, a4, a5, a6 = byte(state, 1, 7)
-  size = #state
-  if has_ban == 0 and size >= 7 and size % 4 == 3 then
+  if has_ban == 0 then
     log = 8
-  elseif has_ban == 1 and size >= 19 and size % 4 == 3 then
+  elseif has_ban == 1 and size >= 19 then
     local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6 = byte(state, 8, 19)
     ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
     ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
     log = 20
   end
-  if log > 1 then
-    last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
-  else
-    state, size = '', 0
-  end
-else
-  state = ''
+  if log > 1 then last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6 end
 end
+if log == 1 then state, size = '', 0 end
 
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
 -- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
@@ -210,20 +204,26 @@ local entry = char((highest - highest % 256) / 256, highest % 256, (lowest - low
 local need = interval > 1000 and interval or 1000
 if limit > 0 and period > need then need = period end
 
--- Accepted.
+-- Accepted. The time to live is made text by hand where it is short: Redis formats a number argument as a fraction, at a
+-- fortieth of the whole call.
 if free and wait == 0 then
   if cost > 0 then
-    local head = char(0, (high - high % 256) / 256, high % 256) .. entry
-    if ban_start > 0 and (ban_end == 0 or ban_end > now) then -- lifted, or set aside by an exemption
-      head = '\1' .. sub(head, 2) .. sub(state, 8, 19)
-      if ban_end - now > need then need = ban_end - now end
-    end
+    local kept, added = '', ''
     if limit > 0 then
-      head = head .. sub(state, log) .. (cost == 1 and entry or entry:rep(cost))
+      kept, added = sub(state, log), cost == 1 and entry or entry:rep(cost)
       used = used + cost
     end
+    if ban_start > 0 and (ban_end == 0 or ban_end > now) then -- lifted, or set aside by an exemption
+      kept = sub(state, 8, 19) .. kept
+      if ban_end - now > need then need = ban_end - now end
+      state = char(1, (high - high % 256) / 256, high % 256) .. entry .. kept .. added
+    else
+      state = char(0, (high - high % 256) / 256, high % 256) .. entry .. kept .. added
+    end
     need = need * 6 + 4999
-    call('SET', KEYS[3], head, 'EX', (need - need % 5000) / 5000)
+    need = (need - need % 5000) / 5000
+    if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) end
+    call('SET', KEYS[3], state, 'EX', need)
   end
   return {0, 0, limit - used, limit, strikes, 0, version}
 end

@@ -1,0 +1,104 @@
+package enforce_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/internal/redistest"
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// FuzzCheck feeds any bytes as program, state, member record and ARGV: the script never fails, decides as the evaluator
+// does, and leaves no key without a time to live.
+func FuzzCheck(f *testing.F) {
+	rdb := redistest.Real(f)
+	state := enforce.EncodeState(policy.ActionState{LastMS: base - 500, BanStartMS: 1, BanEndMS: base + 5, Log: []uint32{1, 2}})
+	member := enforce.EncodeMember(policy.MemberRecord{Strikes: 5, LastStrikeMS: base - 5000, HeldUntilMS: base, Cause: policy.CauseLadder})
+	f.Add(enforce.EncodeProgram(p0()), state, member, "u1", "member,vip", "1")
+	f.Add(enforce.EncodeProgram(noInterval()), []byte{}, []byte{}, "", "", "0")
+	f.Add([]byte("abc"), []byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), []byte("\x01"), "%", ",,", "1e3")
+	keys := []string{"f{x}p", "f{x}d", "f{x}state|g|u", "f{x}m", "f{x}e", "f{x}z", "f{x}v"}
+	f.Fuzz(func(t *testing.T, program, state, member []byte, user, roles, cost string) {
+		ctx := t.Context()
+		pipe := rdb.TxPipeline()
+		pipe.Del(ctx, keys...)
+		pipe.HSet(ctx, keys[0], "program", program, "exempt_roles", "never\n")
+		pipe.Set(ctx, keys[2], state, 0)
+		pipe.Set(ctx, keys[3], member, 0)
+		reply := pipe.Eval(ctx, enforce.CheckScript(), keys, user, roles, cost, base)
+		after, record := pipe.Get(ctx, keys[2]), pipe.Get(ctx, keys[3])
+		ttl := pipe.TTL(ctx, keys[2])
+		if _, err := pipe.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		got, err := enforce.DecodeReply(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ok := enforce.DecodeProgram(program)
+		if !ok {
+			p = policy.FactoryPolicy("message")
+		}
+		p.ExemptRoles = nil
+		n := fuzzCost(cost)
+		want, st, m, _ := policy.Decide(p, enforce.DecodeState(state), enforce.DecodeMember(member), policy.Attempt{NowMS: base, Cost: n})
+		if got.Code == policy.AllowedExempt {
+			return // the fuzzer found the exempt role
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-evaluator +script)\n%s", diff)
+		}
+		stored, _ := after.Bytes()
+		if diff := cmp.Diff(st, enforce.DecodeState(stored), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		stored, _ = record.Bytes()
+		if diff := cmp.Diff(m, enforce.DecodeMember(stored)); diff != "" {
+			t.Fatal(diff)
+		}
+		if n != 0 && ttl.Val() < 0 {
+			t.Fatalf("the state lives for ever: %v", ttl.Val())
+		}
+	})
+}
+
+// fuzzCost reads a cost as the script must.
+func fuzzCost(text string) int64 {
+	if text == "" {
+		return 1
+	}
+	if len(text) > 15 {
+		return -1
+	}
+	n := int64(0)
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
+// FuzzDecode: no bytes panic, and what was decoded survives a round trip.
+func FuzzDecode(f *testing.F) {
+	f.Add(enforce.EncodeProgram(p0()))
+	f.Add(enforce.EncodeState(policy.ActionState{LastMS: base, BanStartMS: 1, Log: []uint32{1, 2}}))
+	f.Add(enforce.EncodeMember(policy.MemberRecord{Strikes: 255, MuteEndMS: 1<<48 - 1, Cause: policy.CauseLifted}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p, ok := enforce.DecodeProgram(b); ok {
+			again, _ := enforce.DecodeProgram(enforce.EncodeProgram(p))
+			same(t, "program", p, again)
+			enforce.PolicyHash(p)
+		}
+		st := enforce.DecodeState(b)
+		if diff := cmp.Diff(st, enforce.DecodeState(enforce.EncodeState(st)), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		m := enforce.DecodeMember(b)
+		same(t, "member", m, enforce.DecodeMember(enforce.EncodeMember(m)))
+	})
+}
