@@ -79,7 +79,7 @@ func codeOf(err error) policy.Code {
 func isAway(err error) bool {
 	for _, target := range []error{
 		context.DeadlineExceeded, context.Canceled, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone,
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -191,12 +191,12 @@ const writeAtOnce = `WITH g AS (
 
 func (t *tx) writePolicyAtOnce(a Actor, row policyRow, text string, e policyEdit, c Change) error {
 	var saved int64
-	err := t.Raw(writeAtOnce,
+	err := one(t.Raw(writeAtOnce,
 		text, t.now.UnixMicro(), row.Group.ID, row.Group.Version,
 		e.kind, text, a.Name, a.Role, a.Channel, a.Reason,
 		t.store.cfg.NewID(), a.Name, a.Role, a.Channel, e.action, row.Group.Document, text, a.Reason, a.RequestID, a.Address,
 		c.OutboxID, string(c.Kind), t.store.claimedUntil(c),
-	).Scan(&saved).Error
+	), &saved)
 	if err != nil {
 		return err
 	}

@@ -1,19 +1,29 @@
 package store
 
 import (
+	"cmp"
 	"hash/crc32"
 	"strings"
 
 	"gorm.io/gorm"
 )
 
-// one scans exactly one row; gorm.ErrRecordNotFound without one.
+// one scans exactly one row; gorm.ErrRecordNotFound without one. gorm's own Scan prints every statement with its values
+// for a logger that nobody reads: a tenth of a save's time.
 func one(query *gorm.DB, row any) error {
-	done := query.Scan(row)
-	if done.Error == nil && done.RowsAffected == 0 {
-		return gorm.ErrRecordNotFound
+	rows, err := query.Rows()
+	if err != nil {
+		return err
 	}
-	return done.Error
+	defer func() { _ = rows.Close() }()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), gorm.ErrRecordNotFound)
+	}
+	if err := query.ScanRows(rows, row); err != nil {
+		return err
+	}
+	rows.Next() // reads the end of the answer, which may be an error
+	return rows.Err()
 }
 
 // places writes the parameters of rows × columns values: (?, ?), (?, ?).
