@@ -59,7 +59,7 @@ func FuzzCheck(f *testing.F) {
 		if diff := cmp.Diff(m, enforce.DecodeMember(stored)); diff != "" {
 			t.Fatal(diff)
 		}
-		if n != 0 && ttl.Val() < 0 {
+		if n != 0 && ttl.Val() == -1 {
 			t.Fatalf("the state lives for ever: %v", ttl.Val())
 		}
 	})
