@@ -91,7 +91,7 @@ func watchVersion(b *testing.B, at site, key string) func(int64) time.Time {
 		version int64
 		at      time.Time
 	}
-	options := *at.rdb.(*redis.Client).Options() //nolint:errcheck // the test's own client
+	options := *at.rdb.(*redis.Client).Options()
 	reader := redis.NewClient(&options)
 	b.Cleanup(func() { _ = reader.Close() })
 	sightings := make(chan sighting, 1024)

@@ -72,7 +72,7 @@ func (s *Sync) compare(now [enforce.Shards]string) (lost []uint8) {
 		half := strings.HasPrefix(value, "~")
 		switch {
 		case value == "", half && at.Sub(s.epochs.since[i]) >= s.cfg.OrphanAfter:
-			lost = append(lost, uint8(i)) //nolint:gosec // below 256
+			lost = append(lost, uint8(i))
 		case half:
 			building++
 		default:
@@ -135,7 +135,7 @@ func (s *Sync) rebuild(ctx context.Context, lost []uint8) error {
 func (s *Sync) beginRebuild(ctx context.Context, lost []uint8) (*rebuilding, error) {
 	r := &rebuilding{nonce: s.cfg.NewID()}
 	won := make([]bool, len(lost))
-	err := inParallel(len(lost), inFlight, func(i int) error {
+	err := inParallel(len(lost), func(i int) error {
 		return s.call(ctx, func(ctx context.Context) error {
 			var err error
 			won[i], err = s.publisher.BeginRebuild(ctx, lost[i], s.epochs.seen[lost[i]], r.nonce)
@@ -223,7 +223,7 @@ func (s *Sync) completeRebuild(ctx context.Context, r *rebuilding) error {
 
 // swap changes each shard's epoch; errTakenOver if one was not as expected.
 func (s *Sync) swap(ctx context.Context, shards []uint8, fn func(context.Context, uint8) (bool, error)) error {
-	return inParallel(len(shards), inFlight, func(i int) error {
+	return inParallel(len(shards), func(i int) error {
 		return s.call(ctx, func(ctx context.Context) error {
 			ok, err := fn(ctx, shards[i])
 			if err == nil && !ok {

@@ -143,14 +143,14 @@ func (i *instance) save(tb testing.TB, group, document string) int64 {
 	return record.Version
 }
 
-// live waits until the version is in Redis, as a caller with Prefer: wait does.
-func (i *instance) live(tb testing.TB, group string, version int64) store.Publication {
+// live waits until the version of group g1 is in Redis, as a caller with Prefer: wait does.
+func (i *instance) live(tb testing.TB, version int64) store.Publication {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), soon)
 	defer cancel()
-	pub, ok := i.Wait(ctx, group, version)
+	pub, ok := i.Wait(ctx, "g1", version)
 	if !ok {
-		tb.Fatalf("version %d of %q is not live", version, group)
+		tb.Fatalf("version %d is not live", version)
 	}
 	return pub
 }
@@ -194,15 +194,15 @@ func (at site) snapshot(tb testing.TB) map[string]map[string]string {
 func redisFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // real is a Postgres and a redis-server.
-func real(t testing.TB) site {
-	t.Helper()
-	return site{url: pgtest.Postgres(t), rdb: redistest.Real(t), keys: enforce.NewKeys("")}
+func real(tb testing.TB) site {
+	tb.Helper()
+	return site{url: pgtest.Postgres(tb), rdb: redistest.Real(tb), keys: enforce.NewKeys("")}
 }
 
 // embedded is what runs when nothing is configured: SQLite and the in-process Redis.
-func embedded(t testing.TB) site {
-	t.Helper()
-	return site{url: pgtest.SQLite(t), rdb: redistest.Embedded(t), keys: enforce.NewKeys("")}
+func embedded(tb testing.TB) site {
+	tb.Helper()
+	return site{url: pgtest.SQLite(tb), rdb: redistest.Embedded(tb), keys: enforce.NewKeys("")}
 }
 
 // each runs a test on both.
@@ -219,10 +219,10 @@ func each(t *testing.T, test func(t *testing.T, at site)) {
 }
 
 // flush wipes the test's Redis, as FLUSHALL does.
-func (at site) flush(t testing.TB) {
-	t.Helper()
-	if err := at.rdb.FlushDB(t.Context()).Err(); err != nil {
-		t.Fatal(err)
+func (at site) flush(tb testing.TB) {
+	tb.Helper()
+	if err := at.rdb.FlushDB(tb.Context()).Err(); err != nil {
+		tb.Fatal(err)
 	}
 }
 
@@ -252,9 +252,10 @@ func (at site) act(t *testing.T, action, group, user string) policy.Decision {
 	return at.ask(t, action, group, user, "1", 0)
 }
 
-func (at site) check(t *testing.T, group, user string) policy.Decision {
+// check is a message in group g1.
+func (at site) check(t *testing.T, user string) policy.Decision {
 	t.Helper()
-	return at.ask(t, "message", group, user, "1", 0)
+	return at.ask(t, "message", "g1", user, "1", 0)
 }
 
 func (at site) checkAt(t *testing.T, group, user string, nowMS int64) policy.Decision {

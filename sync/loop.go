@@ -41,9 +41,12 @@ func poke(c chan struct{}) {
 	}
 }
 
-// inParallel calls fn(0) … fn(n−1), at most limit at a time, and returns the first error. After an error no further
-// call starts.
-func inParallel(n, limit int, fn func(int) error) error {
+// inFlight is how many calls one round has under way: two connections are enough to keep Redis busy, and few bytes in
+// flight keep bystanders' waits short.
+const inFlight = 2
+
+// inParallel calls fn(0) … fn(n−1), a few at a time, and returns the first error. After an error no further call starts.
+func inParallel(n int, fn func(int) error) error {
 	if n == 1 {
 		return fn(0)
 	}
@@ -62,7 +65,7 @@ func inParallel(n, limit int, fn func(int) error) error {
 		next++
 		return next - 1, true
 	}
-	for range min(limit, n) {
+	for range min(inFlight, n) {
 		group.Go(func() {
 			for i, ok := take(); ok; i, ok = take() {
 				if err := fn(i); err != nil {

@@ -13,10 +13,6 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// inFlight is how many calls one round has under way: two connections are enough to keep Redis busy, and few bytes in
-// flight keep bystanders' waits short.
-const inFlight = 2
-
 // publishPolicies publishes the policies, notices and withdrawals of the jobs that have a change of them, from one
 // reading of their rows.
 func (s *Sync) publishPolicies(ctx context.Context, jobs []*job) error {
@@ -62,7 +58,7 @@ type call struct {
 
 // publishCalls makes the calls, a few at a time.
 func (s *Sync) publishCalls(ctx context.Context, calls []*call) error {
-	return inParallel(len(calls), inFlight, func(i int) error { return s.publishCall(ctx, calls[i]) })
+	return inParallel(len(calls), func(i int) error { return s.publishCall(ctx, calls[i]) })
 }
 
 func (s *Sync) publishCall(ctx context.Context, c *call) error {
@@ -117,7 +113,7 @@ func (s *Sync) publishExemptions(ctx context.Context, jobs []*job) error {
 }
 
 func (s *Sync) publishSets(ctx context.Context, sets []store.ExemptionSet) error {
-	return inParallel(len(sets), inFlight, func(i int) error {
+	return inParallel(len(sets), func(i int) error {
 		set := sets[i]
 		entries := make([]enforce.ExemptEntry, 0, len(set.Entries))
 		for _, e := range set.Entries {

@@ -20,10 +20,11 @@ import (
 func TestSavedPolicyIsLive(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, at site) {
+		t.Helper()
 		a := start(t, at)
 		a.group(t, "g1")
 		version := a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}, "notices": {"en": {"too_soon": "slow down"}}}`)
-		pub := a.live(t, "g1", version)
+		pub := a.live(t, version)
 		if pub.Version != 1 || pub.Order == 0 {
 			t.Errorf("publication %+v", pub)
 		}
@@ -51,7 +52,7 @@ func TestStatusAndMetrics(t *testing.T) {
 	at, registry := embedded(t), prometheus.NewRegistry()
 	a := start(t, at, func(c *policysync.Config) { c.Registerer = registry })
 	a.group(t, "g1")
-	a.live(t, "g1", a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}}`))
+	a.live(t, a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}}`))
 	eventually(t, "status", func() bool {
 		s := a.Status()
 		return s.Ready && s.RedisOK && s.CompleteShards == enforce.Shards && s.RebuildingShards == 0 && s.Lag.Count == 1 &&
@@ -83,15 +84,15 @@ func TestWithdrawal(t *testing.T) {
 	at := real(t)
 	a := start(t, at)
 	a.group(t, "g1")
-	a.live(t, "g1", a.save(t, "g1", `{"actions": {"message": {"mode": "soft"}, "like": {"mode": "soft"}}, "notices": {"en": {"too_soon": "x"}}}`))
-	a.live(t, "g1", a.save(t, "g1", `{"actions": {"like": {"mode": "soft"}}}`))
+	a.live(t, a.save(t, "g1", `{"actions": {"message": {"mode": "soft"}, "like": {"mode": "soft"}}, "notices": {"en": {"too_soon": "x"}}}`))
+	a.live(t, a.save(t, "g1", `{"actions": {"like": {"mode": "soft"}}}`))
 	gone := func(key string) bool { return at.field(t, key, "deleted") == "1" }
 	if !gone(at.keys.Policy("message", "g1")) || !gone(at.keys.Notice("g1")) || gone(at.keys.Policy("like", "g1")) {
 		t.Error("message and notices should be withdrawn, like not")
 	}
 
 	b := start(t, at) // knows nothing of the versions before
-	b.live(t, "g1", b.save(t, "g1", `{}`))
+	b.live(t, b.save(t, "g1", `{}`))
 	if !gone(at.keys.Policy("like", "g1")) {
 		t.Error("like should be withdrawn by an instance that never saw it")
 	}
@@ -125,7 +126,7 @@ func TestC50_VersionNeverGoesBack(t *testing.T) {
 	for i := range 200 {
 		version = instances[i%2].save(t, "g1", fmt.Sprintf(`{"actions": {"message": {"min_interval_ms": %d}}}`, 1000+i))
 	}
-	instances[1].live(t, "g1", version)
+	instances[1].live(t, version)
 	cancel()
 	if err := <-watched; err != nil {
 		t.Error(err)
@@ -142,6 +143,7 @@ func TestC50_VersionNeverGoesBack(t *testing.T) {
 func TestC52_Emptying(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, at site) {
+		t.Helper()
 		a := start(t, at)
 		a.group(t, "g1")
 		put := func(user string) {
@@ -159,16 +161,16 @@ func TestC52_Emptying(t *testing.T) {
 		}
 		eventually(t, "last exemption removed", func() bool { return exempt() == 0 })
 
-		a.live(t, "g1", a.save(t, "g1", `{"penalties": {"ladder": []}}`))
+		a.live(t, a.save(t, "g1", `{"penalties": {"ladder": []}}`))
 		key := at.keys.Policy("message", "g1")
 		if hash := at.rdb.HGetAll(t.Context(), key).Val(); hash["ladder"] != "" || hash["limit"] != "8" {
 			t.Errorf("no ladder, limits as they were; got %v", hash)
 		}
-		a.live(t, "g1", a.save(t, "g1", `{}`))
+		a.live(t, a.save(t, "g1", `{}`))
 		if at.field(t, key, "deleted") != "1" {
 			t.Error("an empty document leaves nothing published")
 		}
-		if code := at.check(t, "g1", "u2").Code; code != 0 {
+		if code := at.check(t, "u2").Code; code != 0 {
 			t.Errorf("first message under the defaults answers %d", code)
 		}
 
@@ -189,16 +191,16 @@ func TestC56_TighterLimitBindsEverywhere(t *testing.T) {
 	at := real(t)
 	a, b := start(t, at), start(t, at)
 	a.group(t, "g1")
-	a.live(t, "g1", a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": null}}}`))
+	a.live(t, a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": null}}}`))
 	for i := range 3 {
-		if d := at.check(t, "g1", "u1"); d.Code != 0 || d.Limit != 8 {
+		if d := at.check(t, "u1"); d.Code != 0 || d.Limit != 8 {
 			t.Fatalf("message %d answers %+v", i, d)
 		}
 	}
 	version := b.save(t, "g1", `{"actions": {"message": {"min_interval_ms": null, "window": {"algorithm": "sliding_window", "limit": 3, "period_ms": 30000}}}}`)
-	b.live(t, "g1", version)
+	b.live(t, version)
 	for range 2 { // two clients, as two services would have
-		if d := at.check(t, "g1", "u1"); d.Code != 11 || d.Limit != 3 || d.Version != version {
+		if d := at.check(t, "u1"); d.Code != 11 || d.Limit != 3 || d.Version != version {
 			t.Errorf("the next message answers %+v", d)
 		}
 	}
@@ -207,6 +209,7 @@ func TestC56_TighterLimitBindsEverywhere(t *testing.T) {
 func TestBoundsAndDefaultsReachEveryGroup(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, at site) {
+		t.Helper()
 		a := start(t, at)
 		const groups = 60
 		for i := range groups {

@@ -13,7 +13,7 @@ import (
 
 const (
 	groupsAPage = 500
-	groupsACall = 25 // of one shard; more a call gain nothing (costs.md)
+	groupsACall = 25 // of one shard; measured: more a call gain nothing
 	pubsACall   = 64 // hashes in a call that serves several shards
 	callsARound = 16 // full calls that gather before they go out
 )
@@ -171,7 +171,7 @@ func (w *sweep) list() []uint8 {
 func allShards() []uint8 {
 	list := make([]uint8, enforce.Shards)
 	for i := range list {
-		list[i] = uint8(i) //nolint:gosec // below 256
+		list[i] = uint8(i)
 	}
 	return list
 }
@@ -191,7 +191,7 @@ func (w *sweep) mutes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read mutes: %w", err)
 		}
-		err = inParallel(len(page), inFlight, func(i int) error {
+		err = inParallel(len(page), func(i int) error {
 			return w.sync.call(ctx, func(ctx context.Context) error { return w.sync.putMute(ctx, page[i]) })
 		})
 		if err != nil || len(page) < groupsAPage {
@@ -209,7 +209,7 @@ func (w *sweep) bans(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read bans: %w", err)
 		}
-		err = inParallel(len(page), inFlight, func(i int) error {
+		err = inParallel(len(page), func(i int) error {
 			b := page[i]
 			return w.sync.call(ctx, func(ctx context.Context) error {
 				return w.sync.publisher.PutBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS, b.EndMS)

@@ -103,7 +103,7 @@ func TestRedisAwayDuringEdits(t *testing.T) {
 	at := site{url: pgtest.Postgres(t), rdb: rdb, keys: enforce.NewKeys("")}
 	a := start(t, at)
 	a.group(t, "g1")
-	a.live(t, "g1", a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}}`))
+	a.live(t, a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}}`))
 
 	server.Stop()
 	var version int64
