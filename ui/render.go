@@ -90,7 +90,7 @@ func (u *UI) chooseLanguage(c echo.Context) error {
 	if lang != chinese {
 		lang = english
 	}
-	c.SetCookie(&http.Cookie{
+	c.SetCookie(&http.Cookie{ //nolint:gosec // a language is no secret, and plain http has to work
 		Name: languageCookie, Value: lang, Path: "/", MaxAge: 365 * 24 * 3600,
 		HttpOnly: true, Secure: u.cfg.Secure, SameSite: http.SameSiteLaxMode,
 	})

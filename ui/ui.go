@@ -131,14 +131,20 @@ func (u *UI) secured(next http.Handler) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		header.Set("X-Request-Id", u.cfg.NewID())
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		defer func() {
-			if fault := recover(); fault != nil {
-				u.cfg.Log.ErrorContext(r.Context(), "page panicked", slog.Any("fault", fault), slog.String("request_id", header.Get("X-Request-Id")))
-				u.problem(w, r, http.StatusInternalServerError, "failed", header.Get("X-Request-Id"))
-			}
-		}()
+		defer u.survive(w, r)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// survive turns a panic into a page.
+func (u *UI) survive(w http.ResponseWriter, r *http.Request) {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	id := w.Header().Get("X-Request-Id")
+	u.cfg.Log.ErrorContext(r.Context(), "page panicked", slog.Any("fault", fault), slog.String("request_id", id))
+	u.problem(w, r, http.StatusInternalServerError, "failed", id)
 }
 
 // cached lets browsers keep the assets for an hour; they are small and change with the binary.

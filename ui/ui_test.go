@@ -32,7 +32,10 @@ var system = store.Actor{Name: "test", Role: store.RoleOperator, Channel: store.
 
 func each(t *testing.T, test func(f *fixture)) {
 	t.Helper()
-	pgtest.Each(t, func(t *testing.T, url string) { test(newFixture(t, url)) })
+	pgtest.Each(t, func(t *testing.T, url string) {
+		t.Helper()
+		test(newFixture(t, url))
+	})
 }
 
 func newFixture(t *testing.T, databaseURL string) *fixture {
@@ -75,7 +78,9 @@ func (f *fixture) token(role string, groups ...string) (store.Token, string) {
 func (f *fixture) document(id, text string) store.PolicyRecord {
 	f.t.Helper()
 	record, _, err := f.store.UpdatePolicy(f.t.Context(), system, id, store.Anything(),
-		func(s *policy.System, _ policy.Document) (policy.Document, error) { return s.ParseDocument([]byte(text)) })
+		func(s *policy.System, _ policy.Document) (policy.Document, error) {
+			return s.ParseDocument([]byte(text))
+		})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -188,6 +193,6 @@ func (p page) hasNot(texts ...string) page {
 }
 
 // form is the group page's form as a browser would send it.
-func form(version int64, gap, count, period string) url.Values {
-	return url.Values{"version": {strconv.FormatInt(version, 10)}, "gap": {gap}, "count": {count}, "period": {period}}
+func form(version int64, gap, count string) url.Values {
+	return url.Values{"version": {strconv.FormatInt(version, 10)}, "gap": {gap}, "count": {count}, "period": {"30"}}
 }

@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// step is one block of commands of the README's walk-through with the lines that it shows.
+type step struct{ commands, shows string }
+
+// The README's walk-through, as pasted into a shell: each printed line is what really happens.
+func TestREADMEWalkThrough(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := walkThrough(t, string(text))
+	server := embedded(t)
+	redisPort := regexp.MustCompile(`redis-cli -p (\d+)`).FindStringSubmatch(server.output.String())
+	if redisPort == nil {
+		t.Fatalf("the server names no port for redis-cli:\n%s", server.output)
+	}
+	const border = "--- end of step ---"
+	var script strings.Builder
+	for _, s := range steps {
+		script.WriteString(s.commands + "\necho '" + border + "'\n")
+	}
+	here := strings.NewReplacer("http://127.0.0.1:8080", server.url, "redis-cli -p 16379", "redis-cli -p "+redisPort[1])
+	shell := exec.Command("bash", "-c", here.Replace(script.String()))
+	shell.Env = append(os.Environ(), "TOKEN="+operator)
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	printed := strings.Split(string(out), border+"\n")
+	for n, s := range steps {
+		if diff := cmp.Diff(strings.TrimSpace(s.shows), strings.TrimSpace(printed[n])); diff != "" {
+			t.Errorf("after\n%s\n(-README +printed)\n%s", s.commands, diff)
+		}
+	}
+}
+
+// walkThrough reads the sh blocks of the chapter, each with the text block behind it.
+func walkThrough(t *testing.T, readme string) []step {
+	t.Helper()
+	_, chapter, ok := strings.Cut(readme, "\n## Walk-through\n")
+	if !ok {
+		t.Fatal("README.md has no walk-through")
+	}
+	chapter, _, _ = strings.Cut(chapter, "\n## ")
+	var steps []step
+	for _, block := range regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(chapter, -1) {
+		if block[1] == "sh" {
+			steps = append(steps, step{commands: block[2]})
+			continue
+		}
+		steps[len(steps)-1].shows = block[2]
+	}
+	if len(steps) < 6 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	return steps
+}
