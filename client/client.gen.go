@@ -582,7 +582,7 @@ type Policy struct {
 	GroupId   string                  `json:"group_id"`
 	Live      nullable.Nullable[Live] `json:"live"`
 
-	// Pending This version is saved
+	// Pending This version is saved, but not yet known to be in Redis.
 	Pending bool `json:"pending"`
 
 	// RedisKeys The hash that decides, by action.
@@ -1033,10 +1033,6 @@ type ListVersionsParams struct {
 
 // PutActionParams defines parameters for PutAction.
 type PutActionParams struct {
-	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
-	// current document when stale); honoured elsewhere.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
@@ -4179,26 +4175,15 @@ func NewPutActionRequestWithBody(server string, name ActionName, params *PutActi
 
 	if params != nil {
 
-		if params.IfMatch != nil {
+		if params.PacekeeperReason != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("If-Match", headerParam0)
-		}
-
-		if params.PacekeeperReason != nil {
-			var headerParam1 string
-
-			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Pacekeeper-Reason", headerParam1)
+			req.Header.Set("Pacekeeper-Reason", headerParam0)
 		}
 
 	}
@@ -6743,7 +6728,6 @@ func (r GetVersionResponse) ContentType() string {
 // ListActionsResponse200Headers the declared response headers of an HTTP 200 response for ListActions
 type ListActionsResponse200Headers struct {
 	CacheControl *string
-	ETag         *string
 }
 
 // ListActionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListActions
@@ -6806,13 +6790,11 @@ func (r ListActionsResponse) ContentType() string {
 // PutActionResponse200Headers the declared response headers of an HTTP 200 response for PutAction
 type PutActionResponse200Headers struct {
 	CacheControl *string
-	ETag         *string
 }
 
 // PutActionResponse201Headers the declared response headers of an HTTP 201 response for PutAction
 type PutActionResponse201Headers struct {
 	CacheControl *string
-	ETag         *string
 }
 
 // PutActionResponseDefaultHeaders the declared response headers of an HTTP default response for PutAction
@@ -9766,13 +9748,6 @@ func ParseListActionsResponse(rsp *http.Response) (*ListActionsResponse, error) 
 			}
 			headers.CacheControl = &value
 		}
-		if values := rsp.Header.Values("ETag"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.ETag = &value
-		}
 		response.Headers200 = &headers
 	case true:
 		var headers ListActionsResponseDefaultHeaders
@@ -9836,13 +9811,6 @@ func ParsePutActionResponse(rsp *http.Response) (*PutActionResponse, error) {
 			}
 			headers.CacheControl = &value
 		}
-		if values := rsp.Header.Values("ETag"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.ETag = &value
-		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 201:
 		var headers PutActionResponse201Headers
@@ -9852,13 +9820,6 @@ func ParsePutActionResponse(rsp *http.Response) (*PutActionResponse, error) {
 				return nil, err
 			}
 			headers.CacheControl = &value
-		}
-		if values := rsp.Header.Values("ETag"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.ETag = &value
 		}
 		response.Headers201 = &headers
 	case true:
