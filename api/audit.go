@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"time"
 
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -14,15 +16,35 @@ func (a *API) ListAuditEvents(ctx context.Context, r ListAuditEventsRequestObjec
 		return nil, err
 	}
 	p := r.Params
+	from, err := asMoment("from", p.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := asMoment("to", p.To)
+	if err != nil {
+		return nil, err
+	}
 	page, err := a.cfg.Store.ListAudit(ctx, store.AuditQuery{
 		Actor: deref(p.Actor), Role: deref(p.Role), Channel: deref(p.Channel), GroupID: deref(p.GroupId),
-		Action: deref(p.Action), RequestID: deref(p.RequestId), From: deref(p.From), To: deref(p.To),
+		Action: deref(p.Action), RequestID: deref(p.RequestId), From: from, To: to,
 		Cursor: deref(p.Cursor), Limit: limit,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ListAuditEvents200JSONResponse(AuditList{Items: each(page.Items, showEntry), NextCursor: next(page.Next)}), nil
+}
+
+// asMoment reads a query parameter; the zero time if it is not there.
+func asMoment(name string, text *string) (time.Time, error) {
+	if text == nil {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if err != nil {
+		return t, policy.Errorf(policy.CodeMalformed, "the query parameter %s must be an RFC 3339 moment with a zone, such as 2030-01-01T00:00:00Z", name)
+	}
+	return t, nil
 }
 
 func showEntry(e store.AuditEntry) AuditEntry {

@@ -7,9 +7,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/pacekeeper/pacekeeper/api"
 	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/internal/redistest"
+	"github.com/pacekeeper/pacekeeper/store"
 )
 
 func shardTag(group string) string { return enforce.ShardTag(enforce.Shard(group)) }
@@ -72,7 +74,10 @@ func TestCheck_RedisGoneIsDegraded(t *testing.T) {
 func TestWeather_PostgresGone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
-	b := newBedOn(t, server.Database(t), redistest.Embedded(t))
+	url := server.Database(t)
+	hasty := pgtest.Open(t, url, func(c *store.Config) { c.Timeout = 0 }) // as in production: 1.5 s
+	b := newBedOn(t, url, redistest.Embedded(t), func(c *api.Config) { c.Store = hasty })
+	b.store = hasty
 	b.group("g1")
 	gateway := b.token("gateway")
 	check := func(user string) answer {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -151,7 +152,16 @@ func (b *bed) send(token, method, path, body string, headers ...string) (answer,
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return answer{t: b.t, status: resp.StatusCode, header: resp.Header, body: data}, req, resp
+	if resp.Header.Get("Content-Encoding") == "gzip" { // asked for by hand: the client does not unpack
+		unpacked, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if data, err = io.ReadAll(unpacked); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return answer{t: b.t, status: resp.StatusCode, header: resp.Header.Clone(), body: data}, req, resp
 }
 
 // contract is openapi.yaml as the validator reads it.
@@ -179,6 +189,8 @@ func checkContract(t *testing.T, req *http.Request, resp *http.Response, a answe
 	contractLock.Lock()
 	defer contractLock.Unlock()
 	seen := *resp
+	seen.Header = resp.Header.Clone()
+	seen.Header.Del("Content-Encoding")
 	seen.Body = io.NopCloser(bytes.NewReader(a.body))
 	if ok, faults := v.ValidateHttpResponse(req, &seen); !ok {
 		for _, f := range faults {

@@ -17,8 +17,9 @@ func TestC34_AnIdComesFromThePathAlone(t *testing.T) {
 		`{"group_id":"A","name":"x"}`, `{"GroupID":"A","name":"x"}`, `{"GroupId":"A","name":"x"}`, `{"version":7,"name":"x"}`,
 		`{"Name":"x"}`, `{"NAME":"x","name":"x"}`,
 	} {
-		b.call("PUT", "/v1/groups/B", body).want(422).is("errors/0/code", `"unknown"`)
+		b.call("PUT", "/v1/groups/B", body).want(422)
 	}
+	b.call("PUT", "/v1/groups/B", `{"name":"x","GroupID":"A"}`).want(422).is("errors/0/code", `"unknown"`).is("errors/0/pointer", `"/GroupID"`)
 	for _, body := range []string{`{"group_id":"A"}`, `{"version":7}`, `{"Actions":{}}`} {
 		b.call("PUT", "/v1/groups/B/policy", body, `If-Match: "0"`).want(422)
 	}

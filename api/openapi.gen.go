@@ -541,7 +541,7 @@ type Policy struct {
 	GroupId   string   `json:"group_id"`
 	Live      *Live    `json:"live"`
 
-	// Pending This version is saved
+	// Pending This version is saved, but not yet known to be in Redis.
 	Pending bool `json:"pending"`
 
 	// RedisKeys The hash that decides, by action.
@@ -791,10 +791,10 @@ type ListAuditEventsParams struct {
 	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
 
 	// From From this moment on (inclusive).
-	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+	From *string `form:"from,omitempty" json:"from,omitempty"`
 
 	// To Before this moment.
-	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+	To *string `form:"to,omitempty" json:"to,omitempty"`
 
 	// Limit Entries a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`

@@ -26,7 +26,7 @@ func TestPolicy_FromRegistrationToDefaults(t *testing.T) {
 	b.call("PUT", "/v1/groups/g1/policy", slow).want(428).is("code", `"precondition_required"`)
 	saved := b.call("PUT", "/v1/groups/g1/policy", slow, `If-Match: "0"`).want(200).is("version", "1").
 		is("effective/actions/message/min_interval_ms", "5000").is("sources/message", `"group"`).is("sources/comment", `"default"`).
-		is("redis_keys/message", `"pk:{s1f}:policy:message|g1"`).is("pending", "true")
+		is("redis_keys/message", `"pk:`+shardTag("g1")+`:policy:message|g1"`).is("pending", "true")
 	if saved.etag() != `"1"` {
 		t.Errorf("the tag is %s", saved.etag())
 	}
@@ -80,10 +80,6 @@ func TestC16_NumbersAreRefusedOrClamped(t *testing.T) {
 	b.call("PUT", "/v1/groups/g1/policy", slow, `If-Match: "0"`).want(200)
 	for _, bad := range []string{"0", "-1", "1.5", `"2s"`, "NaN", "1e400", "true", "[]", "{}"} {
 		a := b.call("PUT", "/v1/groups/g1/policy", `{"actions":{"message":{"min_interval_ms":`+bad+`}}}`, `If-Match: "1"`)
-		if bad == "NaN" {
-			a.want(400).is("code", `"malformed"`)
-			continue
-		}
 		a.want(422).is("errors/0/pointer", `"/actions/message/min_interval_ms"`)
 		detail, _ := a.at("errors/0/detail").(string)
 		if !strings.Contains(detail, "min_interval_ms") || !strings.Contains(detail, "ms") || !strings.Contains(detail, "1") {
