@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// startProgram runs an embedded program on a free port until the test ends.
+func startProgram(tb testing.TB, dir string) (p *Program, printed *bytes.Buffer) {
+	tb.Helper()
+	printed = &bytes.Buffer{}
+	w := world(func(string) string { return "" }, printed, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.Background())
+	p, err := newProgram(ctx, Settings{Addr: "127.0.0.1:0", RedisPrefix: "pk", DataDir: dir}, w)
+	if err != nil {
+		stop()
+		tb.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			tb.Error(err)
+		}
+	})
+	deadline := time.Now().Add(20 * time.Second)
+	for p.Ready(ctx) != nil {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not ready: %v", p.Ready(ctx))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return p, printed
+}
+
+func TestProgramIsAValueThatCanBeStarted(t *testing.T) {
+	t.Parallel()
+	p, _ := startProgram(t, t.TempDir())
+	for path, want := range map[string]int{
+		"/livez": http.StatusOK, "/readyz": http.StatusOK, "/v1/groups": http.StatusUnauthorized, "/metrics": http.StatusOK,
+		"/openapi.yaml": http.StatusOK, "/docs": http.StatusOK, "/sign-in": http.StatusOK, "/nowhere": http.StatusNotFound,
+		"/v1%2Fgroups": http.StatusNotFound,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.Addr()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("GET %s: %d, want %d", path, response.StatusCode, want)
+		}
+	}
+}
+
+// BenchmarkStart is a start within a running process: what the binary adds is the loading of itself.
+func BenchmarkStart(b *testing.B) {
+	for range b.N {
+		b.Run("start", func(b *testing.B) { startProgram(b, b.TempDir()) })
+	}
+}
