@@ -45,9 +45,9 @@ func (a *API) PutGroup(ctx context.Context, r PutGroupRequestObject) (PutGroupRe
 	if err != nil {
 		return nil, a.groupFault(ctx, r.GroupId, match, err)
 	}
-	locale := defaultLocale
-	if in.Locale != nil {
-		locale = *in.Locale
+	locale, err := a.locale(ctx, r.GroupId, in.Locale)
+	if err != nil {
+		return nil, err
 	}
 	g, created, err := a.cfg.Store.PutGroup(ctx, w.Actor, w.match, r.GroupId, in.Name, locale)
 	if err != nil {
@@ -58,6 +58,18 @@ func (a *API) PutGroup(ctx context.Context, r PutGroupRequestObject) (PutGroupRe
 		return PutGroup201JSONResponse{Body: showGroup(g), Headers: PutGroup201ResponseHeaders{ETag: etag(g.Revision)}}, nil
 	}
 	return PutGroup200JSONResponse{Body: showGroup(g), Headers: PutGroup200ResponseHeaders{ETag: etag(g.Revision)}}, nil
+}
+
+// locale is the one asked for, else the one that the group has.
+func (a *API) locale(ctx context.Context, groupID string, asked *string) (string, error) {
+	if asked != nil {
+		return *asked, nil
+	}
+	g, err := a.cfg.Store.Group(ctx, groupID)
+	if hasCode(err, policy.CodeNotFound) {
+		return defaultLocale, nil
+	}
+	return g.Locale, err
 }
 
 // ArchiveGroup implements DELETE /v1/groups/{group_id}.

@@ -3,9 +3,12 @@ package api_test
 import (
 	"bytes"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/pacekeeper/pacekeeper/api"
 )
 
 func TestC34_AnIdComesFromThePathAlone(t *testing.T) {
@@ -211,6 +214,18 @@ func TestInput_UnknownPathsAndMethods(t *testing.T) {
 	a, _, _ := b.send(bootstrap, "TRACE", "/v1/groups", "")
 	if a.status != http.StatusMethodNotAllowed || !strings.Contains(a.header.Get("Allow"), "GET") {
 		t.Errorf("TRACE: %d, Allow %q", a.status, a.header.Get("Allow"))
+	}
+}
+
+func TestInput_OnlyTrustedProxiesNameAddresses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		trusted []netip.Prefix
+		address string
+	}{{nil, "127.0.0.1"}, {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "198.51.100.7"}} {
+		b := newBed(t, func(cfg *api.Config) { cfg.TrustedProxies = c.trusted })
+		b.call("PUT", "/v1/groups/g1", `{"name":"x"}`, "X-Forwarded-For: 203.0.113.9, 198.51.100.7").want(201)
+		b.call("GET", "/v1/audit-events?action=group.create", "").want(200).is("items/0/address", quoted(c.address))
 	}
 }
 

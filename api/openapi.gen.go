@@ -405,7 +405,7 @@ type Group struct {
 
 // GroupInput defines model for GroupInput.
 type GroupInput struct {
-	// Locale A BCP 47 language tag.
+	// Locale A BCP 47 language tag. Absent keeps what it is; en at first.
 	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
 	Name   string  `json:"name" validate:"max=200"`
 }

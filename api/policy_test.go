@@ -55,6 +55,8 @@ func TestPolicy_ArchivedReadsButRefusesWrites(t *testing.T) {
 	b.call("PUT", "/v1/groups/g1/mutes/u1", `{"for_ms":60000}`).want(409)
 	b.call("PUT", "/v1/groups/g1", `{"name":"Tea"}`).want(200).is("archived_at", "null")
 	b.call("GET", "/v1/groups/g1/policy", "").want(200).is("requested/actions/message/min_interval_ms", "5000")
+	b.call("PUT", "/v1/groups/g1", `{"name":"Tea","locale":"zh"}`).want(200).is("locale", `"zh"`)
+	b.call("PUT", "/v1/groups/g1", `{"name":"Tee"}`).want(200).is("locale", `"zh"`)
 }
 
 func TestC13_UnchangedSaveMakesNoVersionAndNoAudit(t *testing.T) {

@@ -14,9 +14,16 @@ import (
 
 // operation is one operation of openapi.yaml.
 type operation struct {
-	ID     string   `yaml:"operationId"`
-	Roles  []string `yaml:"x-roles"`
-	Tags   []string `yaml:"tags"`
+	ID    string   `yaml:"operationId"`
+	Roles []string `yaml:"x-roles"`
+	Tags  []string `yaml:"tags"`
+
+	Parameters []struct {
+		Ref  string `yaml:"$ref"`
+		Name string `yaml:"name"`
+		In   string `yaml:"in"`
+	} `yaml:"parameters"`
+
 	method string
 	path   string
 }
@@ -124,6 +131,27 @@ func withoutID(problem []byte) []byte {
 	head, tail, _ := bytes.Cut(problem, []byte(`"request_id":"`))
 	_, tail, _ = bytes.Cut(tail, []byte(`"`))
 	return append(head, tail...)
+}
+
+func TestRoles_EveryQueryParameterIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.group("own")
+	for _, op := range operations(t) {
+		for _, p := range op.Parameters {
+			name := p.Name
+			if _, shared, ok := strings.Cut(p.Ref, "#/components/parameters/"); ok {
+				name = strings.ToLower(shared)
+			}
+			if !slices.Contains([]string{"query", "limit", "cursor"}, name) && p.In != "query" {
+				continue
+			}
+			a := b.call(op.method, op.at("own")+"?"+name+"=%20", "")
+			if bytes.Contains(a.body, []byte("is not known here")) {
+				t.Errorf("%s %s does not know %s", op.method, op.path, name)
+			}
+		}
+	}
 }
 
 func TestRoles_EveryOperationNamesItsRoles(t *testing.T) {

@@ -94,7 +94,7 @@ func (a *API) PutAction(ctx context.Context, r PutActionRequestObject) (PutActio
 	if err != nil {
 		return nil, err
 	}
-	a.systems.forget()
+	a.systems.fresh(ctx, a.cfg.Now())
 	entry := ActionEntry{Name: r.Name, Speech: in.Speech}
 	if created {
 		return PutAction201JSONResponse(entry), nil

@@ -65,6 +65,3 @@ func (s *systems) keep(sys *policy.System, now time.Time) {
 		s.known.Store(&knownSystem{System: sys, at: now})
 	}
 }
-
-// forget makes the next get read.
-func (s *systems) forget() { s.known.Store(nil) }
