@@ -46,7 +46,6 @@ func TestWalkThroughByGoClient(t *testing.T) {
 // walk is the walk-through's actor.
 type walk struct {
 	t   *testing.T
-	ctx context.Context
 	api *client.ClientWithResponses
 }
 
@@ -60,7 +59,7 @@ func newWalk(t *testing.T, url string) walk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return walk{t: t, ctx: t.Context(), api: api}
+	return walk{t: t, api: api}
 }
 
 // must fails the test unless the call answered with the status.
@@ -76,7 +75,7 @@ func (w walk) must(err error, got, want int, body []byte) {
 
 func (w walk) register() {
 	w.t.Helper()
-	got, err := w.api.PutGroupWithResponse(w.ctx, "tea", nil, client.PutGroupJSONRequestBody{Name: "Tea house"})
+	got, err := w.api.PutGroupWithResponse(w.t.Context(), "tea", nil, client.PutGroupJSONRequestBody{Name: "Tea house"})
 	w.must(err, got.StatusCode(), http.StatusCreated, got.Body)
 }
 
@@ -84,14 +83,14 @@ func (w walk) save(intervalMS int64) *client.Policy {
 	w.t.Helper()
 	force, wait := "*", "wait=5"
 	actions := map[string]client.ActionSettings{"message": {MinIntervalMs: nullable.NewNullableWithValue(intervalMS)}}
-	got, err := w.api.PutPolicyWithResponse(w.ctx, "tea", &client.PutPolicyParams{IfMatch: &force, Prefer: &wait}, client.Document{Actions: &actions})
+	got, err := w.api.PutPolicyWithResponse(w.t.Context(), "tea", &client.PutPolicyParams{IfMatch: &force, Prefer: &wait}, client.Document{Actions: &actions})
 	w.must(err, got.StatusCode(), http.StatusOK, got.Body)
 	return got.JSON200
 }
 
 func (w walk) policy() *client.Policy {
 	w.t.Helper()
-	got, err := w.api.GetPolicyWithResponse(w.ctx, "tea")
+	got, err := w.api.GetPolicyWithResponse(w.t.Context(), "tea")
 	w.must(err, got.StatusCode(), http.StatusOK, got.Body)
 	return got.JSON200
 }
@@ -105,7 +104,7 @@ func (w walk) wantInForce(p *client.Policy, intervalMS int64) {
 
 func (w walk) check() *client.Decision {
 	w.t.Helper()
-	got, err := w.api.CheckWithResponse(w.ctx, "tea", client.CheckInput{UserId: "mei", Action: "message"})
+	got, err := w.api.CheckWithResponse(w.t.Context(), "tea", client.CheckInput{UserId: "mei", Action: "message"})
 	w.must(err, got.StatusCode(), http.StatusOK, got.Body)
 	return got.JSON200
 }
@@ -123,20 +122,20 @@ func (w walk) checkUntilMuted() *client.Decision {
 
 func (w walk) lift() {
 	w.t.Helper()
-	got, err := w.api.LiftMuteWithResponse(w.ctx, "tea", "mei", nil)
+	got, err := w.api.LiftMuteWithResponse(w.t.Context(), "tea", "mei", nil)
 	w.must(err, got.StatusCode(), http.StatusNoContent, got.Body)
 }
 
 func (w walk) bound(leastMS int64) {
 	w.t.Helper()
-	now, err := w.api.GetBoundsWithResponse(w.ctx)
+	now, err := w.api.GetBoundsWithResponse(w.t.Context())
 	w.must(err, now.StatusCode(), http.StatusOK, now.Body)
 	b := now.JSON200
 	message := b.Actions["message"]
 	message.MinIntervalMs = &client.Range{Min: leastMS, Max: message.MinIntervalMs.Max}
 	b.Actions["message"] = message
 	force := "*"
-	got, err := w.api.PutBoundsWithResponse(w.ctx, &client.PutBoundsParams{IfMatch: &force}, client.BoundsInput{
+	got, err := w.api.PutBoundsWithResponse(w.t.Context(), &client.PutBoundsParams{IfMatch: &force}, client.BoundsInput{
 		Actions: &b.Actions, ExemptionsMax: &b.ExemptionsMax, ForgiveOneEveryMs: &b.ForgiveOneEveryMs,
 		LadderStepsMax: &b.LadderStepsMax, MuteMs: &b.MuteMs, Roles: &b.Roles,
 	})

@@ -117,7 +117,7 @@ func TestEmbeddedKillLosesNothingAnswered(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"PACEKEEPER_DATA_DIR": t.TempDir(), "PACEKEEPER_BOOTSTRAP_TOKEN": operator}
 	first := serve(t, env)
-	answered := saveUntilKilled(t, first, first)
+	answered := saveUntilKilled(t, first)
 	second := serve(t, env)
 	checkNothingLost(t, second, answered)
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// saveUntilKilled saves policies of four groups through one instance as fast as it answers, kills it in the middle, and
+// saveUntilKilled saves policies of four groups as fast as the instance answers, kills it in the middle, and
 // returns the highest version and the interval that were answered for each group.
-func saveUntilKilled(tb testing.TB, through, victim *instance) map[string]saved {
+func saveUntilKilled(tb testing.TB, victim *instance) map[string]saved {
 	tb.Helper()
 	answered := map[string]saved{}
 	var mu sync.Mutex
 	var writers sync.WaitGroup
 	for g := range 4 {
 		id := fmt.Sprintf("kill-%d", g)
-		through.group(tb, id, `{"actions":{"message":{"min_interval_ms":1000}}}`)
+		victim.group(tb, id, `{"actions":{"message":{"min_interval_ms":1000}}}`)
 		writers.Go(func() {
 			for n := 1001; ; n++ {
-				got, err := through.try(http.MethodPut, "/v1/groups/"+id+"/policy",
+				got, err := victim.try(http.MethodPut, "/v1/groups/"+id+"/policy",
 					fmt.Sprintf(`{"actions":{"message":{"min_interval_ms":%d}}}`, n), "If-Match", "*")
 				if err != nil || got.status != http.StatusOK {
 					return

@@ -36,6 +36,7 @@ func TestTwoInstances(t *testing.T) {
 	a, b := serve(t, s.env), serve(t, s.env)
 
 	t.Run("C56 a policy saved on one is in force on the other", func(t *testing.T) {
+		t.Parallel()
 		const eight = `{"actions":{"message":{"min_interval_ms":null,"window":{"algorithm":"sliding_window","limit":8,"period_ms":30000}}}}`
 		a.group(t, "c56", eight)
 		for range 3 {
@@ -52,6 +53,7 @@ func TestTwoInstances(t *testing.T) {
 	})
 
 	t.Run("a mute taken on one is listed and lifted on the other", func(t *testing.T) {
+		t.Parallel()
 		a.group(t, "mutes", `{"actions":{"message":{"min_interval_ms":10000}},"penalties":{"ladder":[{"after":2,"do":"mute","for_ms":60000}]}}`)
 		eventually(t, 20*time.Second, "a mute", func() bool { return a.check(t, "mutes", "u1").at("reason") == "refused_muted" })
 		muted, _ := b.call(t, http.MethodGet, "/v1/groups/mutes/mutes", "").want(t, http.StatusOK).at("items").([]any)
@@ -63,6 +65,7 @@ func TestTwoInstances(t *testing.T) {
 	})
 
 	t.Run("a revoked token ends everywhere within 5 s", func(t *testing.T) {
+		t.Parallel()
 		made := a.call(t, http.MethodPost, "/v1/tokens", `{"name":"short-lived","role":"auditor"}`).want(t, http.StatusCreated)
 		bearer := "Bearer " + made.at("token").(string)
 		b.call(t, http.MethodGet, "/v1/groups", "", "Authorization", bearer).want(t, http.StatusOK)
@@ -71,10 +74,13 @@ func TestTwoInstances(t *testing.T) {
 			return b.call(t, http.MethodGet, "/v1/groups", "", "Authorization", bearer).status == http.StatusUnauthorized
 		})
 	})
+}
 
-	t.Run("kill -9 of one loses nothing that it answered", func(t *testing.T) {
-		checkNothingLost(t, a, saveUntilKilled(t, b, b))
-	})
+func TestKillOfOneInstanceLosesNothingAnswered(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, pgtest.Options{})
+	a, b := serve(t, s.env), serve(t, s.env)
+	checkNothingLost(t, a, saveUntilKilled(t, b))
 }
 
 func TestSixStartAtOnce(t *testing.T) {

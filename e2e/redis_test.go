@@ -24,7 +24,7 @@ func startRedis(tb testing.TB) *redisServer {
 	tb.Helper()
 	r := &redisServer{port: freePort(tb), dir: tb.TempDir()}
 	r.Client = redis.NewClient(&redis.Options{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)), MaxRetries: -1})
-	tb.Cleanup(func() { _ = r.Client.Close() })
+	tb.Cleanup(func() { _ = r.Close() })
 	r.launch(tb)
 	return r
 }

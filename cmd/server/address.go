@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -24,12 +25,12 @@ func clientAddress(proxies []netip.Prefix) func(*http.Request) string {
 			host = r.RemoteAddr
 		}
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for i := len(hops) - 1; i >= 0; i-- {
+		for _, hop := range slices.Backward(hops) {
 			addr, err := netip.ParseAddr(host)
 			if err != nil || !trusted(addr) {
 				return host
 			}
-			hop := strings.TrimSpace(hops[i])
+			hop = strings.TrimSpace(hop)
 			if _, err := netip.ParseAddr(hop); err != nil {
 				return host
 			}

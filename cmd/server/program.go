@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -203,8 +204,8 @@ func (p *Program) Ready(ctx context.Context) error {
 // Close ends what newProgram started. Run calls it.
 func (p *Program) Close() error {
 	var faults []error
-	for i := len(p.closers) - 1; i >= 0; i-- {
-		faults = append(faults, p.closers[i]())
+	for _, closer := range slices.Backward(p.closers) {
+		faults = append(faults, closer())
 	}
 	p.closers = nil
 	return errors.Join(faults...)

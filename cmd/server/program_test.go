@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -10,10 +10,9 @@ import (
 )
 
 // startProgram runs an embedded program on a free port until the test ends.
-func startProgram(tb testing.TB, dir string) (p *Program, printed *bytes.Buffer) {
+func startProgram(tb testing.TB, dir string) *Program {
 	tb.Helper()
-	printed = &bytes.Buffer{}
-	w := world(func(string) string { return "" }, printed, slog.New(slog.DiscardHandler))
+	w := world(func(string) string { return "" }, io.Discard, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	p, err := newProgram(ctx, Settings{Addr: "127.0.0.1:0", RedisPrefix: "pk", DataDir: dir}, w)
 	if err != nil {
@@ -35,12 +34,12 @@ func startProgram(tb testing.TB, dir string) (p *Program, printed *bytes.Buffer)
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return p, printed
+	return p
 }
 
 func TestProgramIsAValueThatCanBeStarted(t *testing.T) {
 	t.Parallel()
-	p, _ := startProgram(t, t.TempDir())
+	p := startProgram(t, t.TempDir())
 	for path, want := range map[string]int{
 		"/livez": http.StatusOK, "/readyz": http.StatusOK, "/v1/groups": http.StatusUnauthorized, "/metrics": http.StatusOK,
 		"/openapi.yaml": http.StatusOK, "/docs": http.StatusOK, "/sign-in": http.StatusOK, "/nowhere": http.StatusNotFound,

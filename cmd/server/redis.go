@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -25,7 +26,7 @@ func redisOptions(text string) (*redis.UniversalOptions, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(part))
 		if err != nil {
-			return nil, fmt.Errorf("PACEKEEPER_REDIS_URL: want redis://host:6379/0")
+			return nil, errors.New("PACEKEEPER_REDIS_URL: want redis://host:6379/0")
 		}
 		query := u.Query()
 		if name := query.Get("master_name"); name != "" {

@@ -143,7 +143,7 @@ func describe(s *Settings) []setting {
 		tag := v.Type().Field(i).Tag
 		_, secret := tag.Lookup("secret")
 		value := fmt.Sprint(v.Field(i).Interface())
-		if list, ok := v.Field(i).Interface().([]string); ok {
+		if list, ok := reflect.TypeAssert[[]string](v.Field(i)); ok {
 			value = strings.Join(list, ",")
 		}
 		rows = append(rows, setting{tag.Get("setting"), tag.Get("default"), tag.Get("help"), value, secret})
