@@ -50,11 +50,13 @@ for source = 3, 4 do
 end
 
 local state = try('GET', KEYS[1])
-local last, ban_start, ban_end, log = '\0\0\0\0\0\0', 0, 0, ''
-if type(state) == 'string' and #state % 4 == 3 then
-  if byte(state) == 0 and #state >= 7 then
-    last, log = state:sub(2, 7), state:sub(8)
-  elseif byte(state) == 1 and #state >= 19 then
+local last, ban_start, ban_end, log, kind = '\0\0\0\0\0\0', 0, 0, '', 0 -- kind: the flags without the ban's
+if type(state) == 'string' and #state % 4 == 3 and byte(state) < 4 then
+  local flags = byte(state)
+  if flags % 2 == 0 and #state >= 7 then
+    kind, last, log = flags, state:sub(2, 7), state:sub(8)
+  elseif #state >= 19 then
+    kind = flags - 1
     last, log = state:sub(2, 7), state:sub(20)
     ban_start, ban_end = number(state, 8, 13), number(state, 14, 19)
   end
@@ -75,5 +77,5 @@ else
   ban_end, result = 0, string.format('%.0f', ban_start)
 end
 need = most(need, ban_end - now) * 6 + 4999
-call('SET', KEYS[1], '\1' .. last .. packed(ban_start) .. packed(ban_end) .. log, 'EX', (need - need % 5000) / 5000)
+call('SET', KEYS[1], char(kind + 1) .. last .. packed(ban_start) .. packed(ban_end) .. log, 'EX', (need - need % 5000) / 5000)
 return result

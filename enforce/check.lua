@@ -8,7 +8,9 @@
 --       5 exempt:<group>            sorted set, user -> expiry ms
 --       6 muted:<group>             sorted set, user -> end ms
 --       7 events                    stream of the shard
--- ARGV  1 user    absent or empty = the part of KEYS[3] behind its last |
+--       5 to 7 are read or written only where an attempt does not simply pass. They may be left out, which saves a
+--       twentieth of the call: the script then builds them from KEYS[4], with which they share slot and prefix.
+-- ARGV  1 user    absent or empty = the part of KEYS[4] behind its last |
 --       2 roles   of the member, comma separated; absent or empty = none
 --       3 cost    attempts asked for, a decimal integer; absent or empty = 1, 0 = peek (answers, changes nothing)
 --       4 now     ms since the epoch, for tests; absent = the clock of Redis
@@ -18,7 +20,7 @@
 --
 -- Moments are ms since the epoch. Packed numbers are big-endian:
 --   program  format 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4; per step after 1, do 1, for 4
---   state    flags 1 (1 = has a ban), last 6, [ban_start 6, ban_end 6], then 4 for each recorded attempt (mod 2^32)
+--   state    flags 1 (1 has a ban, 2 its newest attempt was a refused one), last 6, [ban_start 6, ban_end 6], then 4 for each recorded attempt (mod 2^32)
 --   member   format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
 
 local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
@@ -44,13 +46,11 @@ local limit = l1 * 256 + l2
 local period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
 local version = (((v1 * 256 + v2) * 256 + v3) * 256 + v4) * 256 + v5
 local enabled = flags % 2 == 1
-local soft = flags % 4 >= 2
-local count_refused = flags % 8 >= 4
 local speech = flags % 16 >= 8
 if limit > 10000 then limit = 10000 end
 if limit > 0 and period == 0 then period = 30000 end
 
-local cost = ARGV[3]
+local user, roles, cost, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not cost or cost == '' or cost == '1' then
   cost = 1
 elseif #cost <= 15 and not cost:find('%D') then
@@ -59,7 +59,6 @@ else
   cost = -1
 end
 
-local now = ARGV[4]
 if now and #now <= 14 and now:find('^%d+$') then
   now = tonumber(now, 10)
 else
@@ -106,7 +105,6 @@ if record then
 end
 
 -- An exempt role is decided first: only a moderator's mute holds it, and nothing is recorded.
-local roles = ARGV[2]
 if roles and roles ~= '' then
   local exempt = try('HGET', KEYS[1], 'exempt_roles')
   if type(exempt) ~= 'string' or exempt == '' then exempt = try('HGET', KEYS[2], 'exempt_roles') end
@@ -120,27 +118,41 @@ if roles and roles ~= '' then
   end
 end
 
--- The state. `log` is where its first live entry begins.
+-- The state. `log` is where its first live entry begins, a to d are that entry's bytes.
 local state = try('GET', KEYS[3])
-local exists = state
-local last, ban_start, ban_end, log, size = 0, 0, 0, 1, state and #state or 0
+local exists, size = state, state and #state or 0
+local last, ban_start, ban_end, refused, log, a, b, c, d = 0, 0, 0, false, 1, nil, nil, nil, nil
 if size >= 7 and size % 4 == 3 then
-  local has_ban, a1, a2, a3, a4, a5, a6 = byte(state, 1, 7)
-  if has_ban == 0 then
+  local kind, a1, a2, a3, a4, a5, a6
+  kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
+  if kind == 0 then
     log = 8
-  elseif has_ban == 1 and size >= 19 then
-    local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6 = byte(state, 8, 19)
-    ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
-    ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
-    log = 20
+  elseif kind < 4 and (kind == 2 or size >= 19) then
+    refused, log = kind >= 2, 8
+    if kind ~= 2 then
+      local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6
+      s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6, a, b, c, d = byte(state, 8, 23)
+      ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
+      ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
+      log = 20
+    end
   end
   if log > 1 then last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6 end
 end
 if log == 1 then state, size = '', 0 end
 
+-- The moment as it is stored: 2 bytes, then the 4 that a log entry has.
+local low = now % 4294967296
+local n4 = low % 256
+local rest = (low - n4) / 256
+local n3 = rest % 256
+rest = (rest - n3) / 256
+local n2 = rest % 256
+local entry = char((rest - n2) / 256, n2, n3, n4)
+local high = (now - low) / 4294967296
+
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
 -- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
-local low = now % 4294967296
 local changed, interval_wait, window_wait, used = false, 0, 0, 0
 local valid = cost >= 0
 local asked = cost > 0 and cost or 1
@@ -148,33 +160,29 @@ if enabled then
   if last > now then last, changed = now, true end
   if last > 0 and last + interval > now then interval_wait = last + interval - now end
   if limit > 0 then
-    if log <= size then
-      local a, b, c, d = byte(state, -4, -1)
-      if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= 3200000000 then
-        local lowest = low % 65536
-        local highest = (low - lowest) / 65536
-        local at = size - 3
-        repeat
-          at = at - 4
-          if at < log then break end
-          a, b, c, d = byte(state, at, at + 3)
-        until (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 < 3200000000
-        at = at + 4
-        state = sub(state, 1, at - 1) .. char((highest - highest % 256) / 256, highest % 256,
-          (lowest - lowest % 256) / 256, lowest % 256):rep((size - at + 1) / 4)
-        changed = true
+    if changed or refused then -- else the newest entry is `last`
+      local at, e, f, g, h = size - 3, nil, nil, nil, nil
+      while at >= log do
+        e, f, g, h = byte(state, at, at + 3)
+        if (low - (((e * 256 + f) * 256 + g) * 256 + h)) % 4294967296 < 3200000000 then break end
+        at = at - 4
       end
-      while log <= size do
+      at = at + 4
+      if at <= size then
+        state, changed = sub(state, 1, at - 1) .. entry:rep((size - at + 1) / 4), true
         a, b, c, d = byte(state, log, log + 3)
-        if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 < period then break end
-        log = log + 4
       end
-      used = (size - log + 1) / 4
     end
+    while log <= size do
+      if (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 < period then break end
+      log = log + 4
+      a, b, c, d = byte(state, log, log + 3)
+    end
+    used = (size - log + 1) / 4
     if cost > limit then
       valid = false
     elseif used + asked > limit then
-      local a, b, c, d = byte(state, log + (used + asked - limit - 1) * 4, log + (used + asked - limit) * 4 - 1)
+      a, b, c, d = byte(state, log + (used + asked - limit - 1) * 4, log + (used + asked - limit) * 4 - 1)
       window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
     end
   end
@@ -183,10 +191,15 @@ end
 -- Holds: the mute and the ban. A named exemption sets aside all but a moderator's mute; it is looked up only where the
 -- attempt would not simply pass.
 local free = enabled and valid and interval_wait == 0 and window_wait == 0
-local user, named, code, wait = ARGV[1], false, 0, 0
+local named, code, wait = false, 0, 0
+local exempt_key, muted_key, events_key = KEYS[5], KEYS[6], KEYS[7]
 if not free or muted > 0 or ban_end > now then
-  if not user or user == '' then user = KEYS[3]:match('[^|]*$') end
-  local score = try('ZSCORE', KEYS[5], user)
+  if not user or user == '' then user = KEYS[4]:match('[^|]*$') end
+  if not events_key then
+    local head, group = KEYS[4]:match('^(.*{s%x%x}:)member:([^|]*)')
+    exempt_key, muted_key, events_key = head .. 'exempt:' .. group, head .. 'muted:' .. group, head .. 'events'
+  end
+  local score = try('ZSCORE', exempt_key, user)
   if type(score) == 'string' then
     named = score == 'inf' or score == '+inf' or (tonumber(score) or 0) > now
   end
@@ -197,10 +210,7 @@ if not free or muted > 0 or ban_end > now then
   if not named and ban_end - now > wait then code, wait = 13, ban_end - now end
 end
 
--- The moment as it is stored, and how long the state must be remembered.
-local lowest = low % 65536
-local high, highest = (now - low) / 4294967296, (low - lowest) / 65536
-local entry = char((highest - highest % 256) / 256, highest % 256, (lowest - lowest % 256) / 256, lowest % 256)
+-- How long the state must be remembered.
 local need = interval > 1000 and interval or 1000
 if limit > 0 and period > need then need = period end
 
@@ -216,9 +226,9 @@ if free and wait == 0 then
     if ban_start > 0 and (ban_end == 0 or ban_end > now) then -- lifted, or set aside by an exemption
       kept = sub(state, 8, 19) .. kept
       if ban_end - now > need then need = ban_end - now end
-      state = char(1, (high - high % 256) / 256, high % 256) .. entry .. kept .. added
+      state = '\1' .. char((high - high % 256) / 256, high % 256) .. entry .. kept .. added
     else
-      state = char(0, (high - high % 256) / 256, high % 256) .. entry .. kept .. added
+      state = char(0, (high - high % 256) / 256, high % 256, (rest - n2) / 256, n2, n3, n4) .. kept .. added
     end
     need = need * 6 + 4999
     need = (need - need % 5000) / 5000
@@ -229,7 +239,7 @@ if free and wait == 0 then
 end
 
 -- Everything below leaves the state's time to live alone, unless it has none.
-local remaining = 0
+local soft, count_refused, remaining = flags % 4 >= 2, flags % 8 >= 4, 0
 if not enabled then limit = 0 elseif limit > used then remaining = limit - used end
 
 local function ttl(ms)
@@ -263,7 +273,7 @@ if write and limit > 0 then
   if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
   used, window_wait = #entries / 4, 0
   if used + cost > limit then
-    local a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
+    a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
     window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
   end
   remaining = limit - used
@@ -321,8 +331,9 @@ local function six(n)
 end
 
 if write then
-  local head = '\0' .. six(last)
-  if banned or (ban_end == 0 and ban_start > 0) then head = '\1' .. six(last) .. six(ban_start) .. six(ban_end) end
+  local kind, ban = (refused or count_refused) and 2 or 0, ''
+  if banned or (ban_end == 0 and ban_start > 0) then kind, ban = kind + 1, six(ban_start) .. six(ban_end) end
+  local head = char(kind) .. six(last) .. ban
   call('SET', KEYS[3], head .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))
 end
 if struck or (banned and speech) then
@@ -331,7 +342,7 @@ if struck or (banned and speech) then
     forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
     if forgive == 0 then forgive = 600000 end
   end
-  local rest = held_until + strikes * forgive - now
+  rest = held_until + strikes * forgive - now
   if rest < 1000 then rest = 1000 end
   if cause == 45 then
     if rest < 60000 then rest = 60000 end
@@ -342,14 +353,14 @@ if struck or (banned and speech) then
     .. char(cause, mute_step), 'EX', ttl(rest))
 end
 if step > 0 then
-  try('ZREMRANGEBYSCORE', KEYS[6], '-inf', now)
-  local added = try('ZADD', KEYS[6], mute_end, user)
+  try('ZREMRANGEBYSCORE', muted_key, '-inf', now)
+  local added = try('ZADD', muted_key, mute_end, user)
   if type(added) == 'table' then
-    call('DEL', KEYS[6])
-    call('ZADD', KEYS[6], mute_end, user)
+    call('DEL', muted_key)
+    call('ZADD', muted_key, mute_end, user)
   end
-  local latest = call('ZRANGE', KEYS[6], -1, -1, 'WITHSCORES')
-  call('EXPIRE', KEYS[6], ttl(latest[2] - now))
+  local latest = call('ZRANGE', muted_key, -1, -1, 'WITHSCORES')
+  call('EXPIRE', muted_key, ttl(latest[2] - now))
 end
 if struck or banned then
   local text = now .. ' ' .. code .. ' ' .. strikes .. ' ' .. step
@@ -359,10 +370,10 @@ if struck or banned then
     text = text .. ' 0 0 0'
   end
   if banned then text = text .. ' ' .. ban_start .. ' ' .. ban_end else text = text .. ' 0 0' end
-  local added = try('XADD', KEYS[7], 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
+  local added = try('XADD', events_key, 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
   if type(added) == 'table' then
-    call('DEL', KEYS[7])
-    call('XADD', KEYS[7], 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
+    call('DEL', events_key)
+    call('XADD', events_key, 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
   end
 end
 return reply(code, wait, step)

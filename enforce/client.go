@@ -125,8 +125,8 @@ func (c *Client) ask(ctx context.Context, req Request) (policy.Decision, error) 
 	return d, err
 }
 
-// call builds KEYS and ARGV. A plain attempt without roles needs no ARGV: the script takes the user from the state's
-// key.
+// call builds KEYS and ARGV in their shortest forms: the script builds the keys that few attempts need, and takes the
+// user from the member's key.
 func (c *Client) call(req Request) ([]string, []any) {
 	head := c.prefix + ":" + ShardTag(Shard(req.Group))
 	keys := []string{
@@ -134,9 +134,6 @@ func (c *Client) call(req Request) ([]string, []any) {
 		head + ":default:" + req.Action,
 		head + ":state:" + req.Action + "|" + req.Group + "|" + req.User,
 		head + ":member:" + req.Group + "|" + req.User,
-		head + ":exempt:" + req.Group,
-		head + ":muted:" + req.Group,
-		head + ":events",
 	}
 	cost := ""
 	switch {

@@ -16,7 +16,10 @@ const (
 	memberFormat  = 1
 	memberLen     = 28 // format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
 	stateHead     = 7  // flags 1, last 6
-	stateBan      = 12 // ban_start 6, ban_end 6; present with flag 1
+	stateBan      = 12 // ban_start 6, ban_end 6; present with flagBan
+
+	flagBan     = 1
+	flagRefused = 2 // the newest entry of the log may be a refused attempt
 
 	flagEnabled      = 1
 	flagSoft         = 2
@@ -87,12 +90,14 @@ func DecodeProgram(b []byte) (policy.Compiled, bool) {
 func EncodeState(s policy.ActionState) []byte {
 	b := make([]byte, 0, stateHead+stateBan+4*len(s.Log))
 	hasBan := s.BanStartMS != 0 || s.BanEndMS != 0
+	var flags byte
 	if hasBan {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
+		flags |= flagBan
 	}
-	b = appendUint(b, s.LastMS, 6)
+	if s.Refused {
+		flags |= flagRefused
+	}
+	b = appendUint(append(b, flags), s.LastMS, 6)
 	if hasBan {
 		b = appendUint(b, s.BanStartMS, 6)
 		b = appendUint(b, s.BanEndMS, 6)
@@ -105,11 +110,11 @@ func EncodeState(s policy.ActionState) []byte {
 
 // DecodeState reads a packed state; anything unparsable is the zero state.
 func DecodeState(b []byte) policy.ActionState {
-	if len(b) < stateHead || b[0] > 1 {
+	if len(b) < stateHead || b[0] > flagBan|flagRefused {
 		return policy.ActionState{}
 	}
-	s, rest := policy.ActionState{LastMS: readUint(b[1:7])}, b[stateHead:]
-	if b[0] == 1 {
+	s, rest := policy.ActionState{LastMS: readUint(b[1:7]), Refused: b[0]&flagRefused != 0}, b[stateHead:]
+	if b[0]&flagBan != 0 {
 		if len(rest) < stateBan {
 			return policy.ActionState{}
 		}

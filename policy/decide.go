@@ -181,16 +181,17 @@ func measure(p Compiled, st ActionState, a Attempt) finding {
 	}
 	if p.Limit > 0 {
 		f.limit, f.period = p.Limit, p.PeriodMS
-		f.readLog(st.Log, a.NowMS)
+		f.readLog(st.Log, f.changed || st.Refused, a.NowMS)
 		f.validCost = f.validCost && a.Cost <= f.limit
 		f.windowWait = f.waitFor(max(a.Cost, 1), a.NowMS)
 	}
 	return f
 }
 
-// readLog repairs the entries later than now, which are the newest, and drops those that have left the window.
-func (f *finding) readLog(log []uint32, now int64) {
-	for i := len(log) - 1; i >= 0 && age(log[i], now) >= futureAgeMS; i-- {
+// readLog repairs the entries later than now, which are the newest, and drops those that have left the window. It looks
+// for the former only where the last attempt was one of them.
+func (f *finding) readLog(log []uint32, suspect bool, now int64) {
+	for i := len(log) - 1; suspect && i >= 0 && age(log[i], now) >= futureAgeMS; i-- {
 		if i == len(log)-1 {
 			log = slices.Clone(log)
 		}
@@ -231,14 +232,14 @@ func accept(st ActionState, m MemberRecord, a Attempt, f finding, d Decision) (D
 		return d, st, m, nil
 	}
 	st = f.state(st, a.Cost, a.NowMS)
-	st.LastMS = a.NowMS
+	st.LastMS, st.Refused = a.NowMS, false
 	d.Remaining = f.limit - int64(len(st.Log))
 	return d, st, m, nil
 }
 
 // state is the state as it is written, with cost more entries in the log.
 func (f *finding) state(st ActionState, cost, now int64) ActionState {
-	next := ActionState{LastMS: f.last, Log: f.written(cost, now)}
+	next := ActionState{LastMS: f.last, Log: f.written(cost, now), Refused: st.Refused}
 	if st.keepsBan(now) {
 		next.BanStartMS, next.BanEndMS = st.BanStartMS, st.BanEndMS
 	}
@@ -255,6 +256,7 @@ func refuse(p Compiled, st ActionState, m MemberRecord, a Attempt, f finding, d 
 	}
 	if cost > 0 || f.changed && a.Cost > 0 {
 		st = f.state(st, cost, a.NowMS)
+		st.Refused = st.Refused || p.CountRefused
 		f.log = st.Log
 		f.windowWait = f.waitFor(a.Cost, a.NowMS)
 		d.Remaining = max(0, f.limit-int64(len(f.log)))

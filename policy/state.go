@@ -31,6 +31,7 @@ type ActionState struct {
 	BanStartMS int64    // when the ban was taken; it names the ban
 	BanEndMS   int64    // when it ends; 0 with a start = lifted
 	Log        []uint32 // recorded attempts, oldest first, ms since the epoch mod 2^32
+	Refused    bool     // the newest of Log may be a refused attempt (count_refused), later than LastMS
 }
 
 // MemberRecord is what Redis remembers of one member of one group over all speech actions. The zero MemberRecord is a
