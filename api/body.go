@@ -48,8 +48,7 @@ func readBody(c echo.Context) ([]byte, error) {
 		return nil, policy.Errorf(codeMediaType, "the content type must be %s, in UTF-8 and not compressed", want)
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, policy.Errorf(codeTooLarge, "the body must be at most %d bytes", maxBody)
 	}
 	if err != nil {
@@ -121,14 +120,16 @@ func fill(target reflect.Value, members map[string]json.RawMessage) []policy.Fie
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		faults = append(faults, policy.FieldError{Pointer: pointer(shorten(name)), Code: "unknown",
-			Detail: shorten(name) + " is not known here; known are " + strings.Join(known, ", ")})
+		faults = append(faults, policy.FieldError{
+			Pointer: pointer(shorten(name)), Code: "unknown",
+			Detail: shorten(name) + " is not known here; known are " + strings.Join(known, ", "),
+		})
 	}
 	return faults
 }
 
 func set(field reflect.Value, name string, value json.RawMessage) []policy.FieldError {
-	_, isMoment := field.Interface().(*time.Time)
+	_, isMoment := reflect.TypeAssert[*time.Time](field)
 	null := string(value) == "null"
 	if null && isMoment {
 		return nil
@@ -144,7 +145,7 @@ func kindOf(t reflect.Type) string {
 	if t == reflect.TypeFor[*time.Time]() || t == reflect.TypeFor[time.Time]() {
 		return "an RFC 3339 moment with a zone, such as 2030-01-01T00:00:00Z"
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the kinds that bodies have
 	case reflect.Pointer:
 		return kindOf(t.Elem())
 	case reflect.Bool:

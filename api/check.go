@@ -32,8 +32,10 @@ func (a *API) Check(ctx context.Context, r CheckRequestObject) (CheckResponseObj
 	}
 	a.metrics.checks.WithLabelValues(in.Action, strconv.FormatInt(int64(decision.Code), 10)).Inc()
 	if decision.Code == policy.RefusedLimit && decision.Limit > 0 && cost > decision.Limit {
-		return nil, invalid(policy.FieldError{Pointer: "/cost", Code: "range",
-			Detail: "cost must be 0 to " + strconv.FormatInt(decision.Limit, 10) + ", the limit in force"})
+		return nil, invalid(policy.FieldError{
+			Pointer: "/cost", Code: "range",
+			Detail: "cost must be 0 to " + strconv.FormatInt(decision.Limit, 10) + ", the limit in force",
+		})
 	}
 	return Check200JSONResponse(showDecision(decision, a.notice(ctx, sys, r.GroupId, in.Action, decision))), nil
 }

@@ -38,7 +38,7 @@ func TestCheck_DecidesAndTellsTheMember(t *testing.T) {
 		check(`{"user_id":"u1","action":"message","cost":0}`).want(200).is("allowed", "false").is("step", "0")
 		check(`{"user_id":"u2","action":"message","cost":9}`).want(422).is("errors/0/pointer", `"/cost"`)
 		b.callAs(gateway, "POST", "/v1/groups/not-registered/check", `{"user_id":"u1","action":"message"}`).want(200).is("code", "0")
-		metrics, _, _ := b.send("", "GET", "/metrics", "")
+		metrics := b.send("", "GET", "/metrics", "")
 		for _, line := range []string{
 			`pacekeeper_http_checks_total{action="message",code="10"} `, "pacekeeper_http_check_unknown_roles_total 2",
 			`pacekeeper_http_requests_total{method="POST",route="/v1/groups/:group_id/check",status="200"}`,

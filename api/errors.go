@@ -66,8 +66,7 @@ func (e *staleError) Unwrap() error { return e.error }
 
 // stale adds the current state to an error that says it was named wrongly; other errors pass.
 func stale(err error, tag string, current func() any) error {
-	var known *policy.Error
-	if !errors.As(err, &known) || known.Code != policy.CodeStale {
+	if known, ok := errors.AsType[*policy.Error](err); !ok || known.Code != policy.CodeStale {
 		return err
 	}
 	return &staleError{error: err, current: current(), tag: tag}
@@ -86,8 +85,7 @@ func (a *API) renderError(err error, c echo.Context) {
 		Detail: known.Message, RequestId: who.requestID, Errors: problemErrors(known.Fields),
 	}
 	header := c.Response().Header()
-	var outdated *staleError
-	if errors.As(err, &outdated) {
+	if outdated, ok := errors.AsType[*staleError](err); ok {
 		problem.Current = outdated.current
 		header.Set("ETag", outdated.tag)
 	}
@@ -125,24 +123,22 @@ func problemErrors(fields []policy.FieldError) []ProblemError {
 
 // knownError finds what may be shown, and logs what may not.
 func (a *API) knownError(err error, c echo.Context) *policy.Error {
-	var known *policy.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*policy.Error](err); ok {
 		if known.Code == policy.CodeUnavailable {
-			a.logFault(c, slog.LevelWarn, "unavailable", err)
+			a.logFault(c, slog.LevelWarn, err)
 		}
 		return known
 	}
-	var web *echo.HTTPError
-	if errors.As(err, &web) && web.Code < http.StatusInternalServerError {
+	if web, ok := errors.AsType[*echo.HTTPError](err); ok && web.Code < http.StatusInternalServerError {
 		return webError(web)
 	}
-	a.logFault(c, slog.LevelError, "internal error", err)
+	a.logFault(c, slog.LevelError, err)
 	return policy.Errorf(codeInternal, "something went wrong here; the request id names it in the log")
 }
 
-func (a *API) logFault(c echo.Context, level slog.Level, message string, err error) {
+func (a *API) logFault(c echo.Context, level slog.Level, err error) {
 	ctx := c.Request().Context()
-	a.cfg.Logger.LogAttrs(ctx, level, message, slog.Any("error", err), slog.String("method", c.Request().Method),
+	a.cfg.Logger.LogAttrs(ctx, level, "request failed", slog.Any("error", err), slog.String("method", c.Request().Method),
 		slog.String("route", c.Path()), slog.String("request_id", callerOf(ctx).requestID))
 }
 

@@ -61,8 +61,7 @@ func (a *API) ordered(c echo.Context, r rule, err error) error {
 
 // comesLate reports faults of the precondition and of the input.
 func comesLate(err error) bool {
-	var web *echo.HTTPError
-	if errors.As(err, &web) {
+	if web, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return web.Code == http.StatusBadRequest
 	}
 	for _, code := range [...]policy.Code{codePrecondition, policy.CodeMalformed, codeTooLarge, codeMediaType, policy.CodeInvalid} {

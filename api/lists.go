@@ -49,6 +49,6 @@ func deref[T any](p *T) T {
 }
 
 func hasCode(err error, code policy.Code) bool {
-	var known *policy.Error
-	return errors.As(err, &known) && known.Code == code
+	known, ok := errors.AsType[*policy.Error](err)
+	return ok && known.Code == code
 }

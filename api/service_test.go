@@ -48,7 +48,7 @@ func TestService_ProbesAndPages(t *testing.T) {
 		if !bytes.Contains(page.body, []byte("/docs/"+file)) && strings.Contains(file, "ui") {
 			t.Errorf("the page does not load %s", file)
 		}
-		if a, _, _ := b.send("", "GET", "/docs/"+file, ""); a.status != 200 {
+		if a := b.send("", "GET", "/docs/"+file, ""); a.status != 200 {
 			t.Errorf("%s: %d", file, a.status)
 		}
 	}
