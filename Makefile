@@ -34,12 +34,11 @@ build: ## Build the one binary into bin/server
 
 .PHONY: test
 test: prerequisites ## Install what is missing, then run every test
-	go vet ./...
 	go test -timeout 20m ./...
 
 .PHONY: race
 race: prerequisites ## Run the packages that share memory under the race detector
-	go test -race -short -timeout 20m ./cmd/server ./store ./sync ./ui
+	go test -race -timeout 20m ./cmd/server ./store ./sync ./ui
 
 .PHONY: prerequisites
 prerequisites: ## Install PostgreSQL and Redis for the tests where they are missing

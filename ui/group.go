@@ -113,6 +113,14 @@ func (f paceField) unitText() string {
 	return " " + f.unit
 }
 
+// withUnit shows the field of a pace as people read it.
+func (f paceField) withUnit(p *pace, none string) string {
+	if *f.value(p) == nil {
+		return none
+	}
+	return f.text(p, none) + f.unitText()
+}
+
 // text shows the field of a pace, or none where it has no limit.
 func (f paceField) text(p *pace, none string) string {
 	if value := *f.value(p); value != nil {

@@ -149,7 +149,7 @@ func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, startedVer
 			continue
 		}
 		view.Conflict.Rows = append(view.Conflict.Rows, conflictRow{
-			Label: view.Fields[i].Label, Was: f.text(&started, none), Theirs: f.text(&theirs, none), Yours: f.text(&want, none),
+			Label: view.Fields[i].Label, Was: f.withUnit(&started, none), Theirs: f.withUnit(&theirs, none), Yours: f.withUnit(&want, none),
 		})
 	}
 	view.Badge, view.BadgeKind = view.Say("conflict_badge", current.Version, startedVersion), "bad"
