@@ -288,6 +288,7 @@ func (s *callSpy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func loadScript(b *testing.B, rdb *redis.Client) string {
+	b.Helper()
 	sha, err := rdb.ScriptLoad(context.Background(), enforce.CheckScript()).Result()
 	if err != nil {
 		b.Fatal(err)

@@ -1,3 +1,4 @@
+//nolint:thelper // the functions given to Each are the tests themselves; as helpers they would hide the failing line
 package enforce_test
 
 import (
@@ -60,7 +61,7 @@ func TestC3_EveryStateKeyHasATTL(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		k := newKit(t, rdb, p0())
-		keys := k.scriptKeys("message", group, user)[2:4]
+		keys := k.scriptKeys()[2:4]
 		moments := []int64{0, 100, 2000, 5000, 5001, 6500, 70_000}
 		for _, ms := range moments {
 			k.at(ms)
@@ -234,7 +235,7 @@ func TestC19_DamagedPolicyIsNeverUnlimited(t *testing.T) {
 		"wrong type": func(k *kit) {
 			k.rdb.Set(k.t.Context(), k.keys.Policy("message", group), "x", 0)
 			k.rdb.Set(k.t.Context(), k.keys.Default(enforce.Shard(group), "message"), "x", 0)
-			for _, key := range k.scriptKeys("message", group, user)[2:] {
+			for _, key := range k.scriptKeys()[2:] {
 				k.rdb.LPush(k.t.Context(), key, "x")
 			}
 		},
@@ -355,5 +356,20 @@ func TestC25_ModeratorBeatsExemptionBeatsLadder(t *testing.T) {
 		put(now+1, policy.CauseModerator)
 		same(t, "moderator, exempt role", policy.RefusedMuted, ask("admin"))
 		same(t, "moderator, named", policy.RefusedMuted, ask())
+	})
+}
+
+// TestReadmeTimeline runs the table of README.md.
+func TestReadmeTimeline(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
+		k := newKit(t, rdb, p0())
+		for _, row := range []struct{ at, code, wait, strikes, step int64 }{
+			{0, 0, 0, 0, 0}, {1000, 10, 1000, 1, 0}, {1500, 10, 500, 1, 0}, {2000, 0, 0, 1, 0}, {3000, 10, 1000, 2, 0},
+			{4000, 0, 0, 2, 0}, {5000, 10, 60_000, 3, 1}, {64_999, 12, 1, 3, 0}, {65_000, 0, 0, 3, 0},
+		} {
+			d := k.want(row.at, policy.DecisionCode(row.code), row.wait)
+			same(t, "strikes and step", [2]int64{row.strikes, row.step}, [2]int64{d.Strikes, d.Step})
+		}
 	})
 }

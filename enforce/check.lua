@@ -27,7 +27,7 @@ local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
 local byte, char, sub = string.byte, string.char, string.sub
 
 -- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
-local program, format, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
+local program, flags, interval, limit, period, version
 for source = 1, 3 do
   if source < 3 then
     program = try('HGET', KEYS[source], 'program')
@@ -37,16 +37,18 @@ for source = 1, 3 do
   end
   local size = program and #program or 0 -- an error is a table, of length 0
   if size >= 25 and size <= 61 and size % 6 == 1 then
+    local format, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
     format, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
-    if format == 1 then break end
+    if format == 1 then
+      interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
+      limit = l1 * 256 + l2
+      period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
+      version = (((v1 * 256 + v2) * 256 + v3) * 256 + v4) * 256 + v5
+      break
+    end
   end
 end
-local interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
-local limit = l1 * 256 + l2
-local period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
-local version = (((v1 * 256 + v2) * 256 + v3) * 256 + v4) * 256 + v5
-local enabled = flags % 2 == 1
-local speech = flags % 16 >= 8
+local enabled, speech = flags % 2 == 1, flags % 16 >= 8
 if limit > 10000 then limit = 10000 end
 if limit > 0 and period == 0 then period = 30000 end
 

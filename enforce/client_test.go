@@ -1,3 +1,4 @@
+//nolint:thelper // the functions given to Each are the tests themselves; as helpers they would hide the failing line
 package enforce_test
 
 import (
@@ -251,8 +252,10 @@ func TestCheckRefusesMalformedRequests(t *testing.T) {
 	t.Parallel()
 	client := enforce.New(enforce.Config{Redis: redistest.Embedded(t)})
 	for _, req := range []enforce.Request{
-		{Action: "Message", Group: group, User: user}, {Action: "message", Group: "a|b", User: user},
-		{Action: "message", Group: group, User: ""}, {Action: "message", Group: "~user", User: user},
+		{Action: "Message", Group: group, User: user},
+		{Action: "message", Group: "a|b", User: user},
+		{Action: "message", Group: group, User: ""},
+		{Action: "message", Group: "~user", User: user},
 		{Action: "message", Group: group, User: user, Cost: -1},
 	} {
 		var fault *policy.Error

@@ -79,7 +79,7 @@ func (p *Publisher) Epochs(ctx context.Context) ([Shards]string, error) {
 	pipe := p.rdb.Pipeline()
 	replies := make([]*redis.StringCmd, Shards)
 	for shard := range Shards {
-		replies[shard] = pipe.Get(ctx, p.keys.Epoch(uint8(shard))) //nolint:gosec // below 256
+		replies[shard] = pipe.Get(ctx, p.keys.Epoch(uint8(shard)))
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !isMissing(err) {
 		return epochs, fmt.Errorf("read epochs: %w", err)

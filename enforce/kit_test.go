@@ -2,7 +2,6 @@ package enforce_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,7 +60,9 @@ func (k *kit) publish(p policy.Compiled) {
 	}
 }
 
-func (k *kit) scriptKeys(action, group, user string) []string {
+// scriptKeys are all KEYS of check.lua for the member.
+func (k *kit) scriptKeys() []string {
+	const action = "message"
 	shard := enforce.Shard(group)
 	return []string{
 		k.keys.Policy(action, group), k.keys.Default(shard, action), k.keys.State(action, group, user),
@@ -69,16 +70,11 @@ func (k *kit) scriptKeys(action, group, user string) []string {
 	}
 }
 
-// at sends one message at a moment; roles may follow.
-func (k *kit) at(ms int64, roles ...string) policy.Decision {
-	k.t.Helper()
-	return k.try(ms, 1, roles...)
-}
-
-func (k *kit) try(ms int64, cost any, roles ...string) policy.Decision {
+// at sends one message at a moment.
+func (k *kit) at(ms int64) policy.Decision {
 	k.t.Helper()
 	d, err := enforce.DecodeReply(k.rdb.Eval(
-		k.t.Context(), enforce.CheckScript(), k.scriptKeys("message", group, user), user, strings.Join(roles, ","), cost, base+ms))
+		k.t.Context(), enforce.CheckScript(), k.scriptKeys(), user, "", 1, base+ms))
 	if err != nil {
 		k.t.Fatalf("check at %d: %v", ms, err)
 	}
@@ -108,7 +104,7 @@ func (k *kit) member() policy.MemberRecord {
 // ttls fails if a key of the member lives for ever.
 func (k *kit) ttls() {
 	k.t.Helper()
-	for _, key := range k.scriptKeys("message", group, user)[2:4] {
+	for _, key := range k.scriptKeys()[2:4] {
 		if ttl := k.rdb.TTL(k.t.Context(), key).Val(); ttl == -1 {
 			k.t.Fatalf("%s has no time to live", key)
 		}

@@ -99,7 +99,6 @@ type lane struct {
 
 	dirty   bool // policy or exemptions changed
 	bare    bool // seeded without times to live
-	peek    bool
 	attempt policy.Attempt
 	before  [2]any
 	want    policy.Decision

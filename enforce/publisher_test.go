@@ -1,3 +1,4 @@
+//nolint:thelper // the functions given to Each are the tests themselves; as helpers they would hide the failing line
 package enforce_test
 
 import (

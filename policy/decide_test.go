@@ -18,8 +18,10 @@ func basic() policy.Compiled {
 		Enabled: true, Speech: true, Mode: policy.Hard, MinIntervalMS: 2000, Limit: 8, PeriodMS: 30_000,
 		ForgiveOneEveryMS: 600_000, ExemptRoles: []string{"admin", "owner"},
 		Ladder: []policy.Step{
-			{After: 3, Do: policy.Mute, ForMS: 60_000}, {After: 4, Do: policy.Mute, ForMS: 300_000},
-			{After: 5, Do: policy.Mute, ForMS: 3_600_000}, {After: 6, Do: policy.Review},
+			{After: 3, Do: policy.Mute, ForMS: 60_000},
+			{After: 4, Do: policy.Mute, ForMS: 300_000},
+			{After: 5, Do: policy.Mute, ForMS: 3_600_000},
+			{After: 6, Do: policy.Review},
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -53,48 +54,48 @@ func Each(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient)) {
 
 // Real answers a client on an empty database of the test binary's shared redis-server. Tests that stop, flush or
 // configure the whole server take their own by Start.
-func Real(t testing.TB) *redis.Client {
-	t.Helper()
+func Real(tb testing.TB) *redis.Client {
+	tb.Helper()
 	s, db, err := sharedServer()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rdb := redis.NewClient(options("unix", s.Socket, db))
-	t.Cleanup(func() { _ = rdb.Close() })
+	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
 
 // Embedded answers a client on a fresh embedded server.
-func Embedded(t testing.TB) *redis.Client {
-	t.Helper()
+func Embedded(tb testing.TB) *redis.Client {
+	tb.Helper()
 	mini := miniredis.NewMiniRedis()
 	if err := mini.StartAddr("127.0.0.1:0"); err != nil {
-		t.Fatalf("start miniredis: %v", err)
+		tb.Fatalf("start miniredis: %v", err)
 	}
-	t.Cleanup(mini.Close)
+	tb.Cleanup(mini.Close)
 	rdb := redis.NewClient(options("tcp", mini.Addr(), 0))
-	t.Cleanup(func() { _ = rdb.Close() })
+	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
 
 // URL answers the URL of an empty database of the shared redis-server, for programs that make their own client.
-func URL(t testing.TB) string {
-	t.Helper()
+func URL(tb testing.TB) string {
+	tb.Helper()
 	s, db, err := sharedServer()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return fmt.Sprintf("unix://%s?db=%d", s.Socket, db)
 }
 
 // Start starts a redis-server for one test alone, and ends it with the test.
-func Start(t testing.TB, args ...string) *Server {
-	t.Helper()
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
 	s, err := start(args...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(s.Stop)
+	tb.Cleanup(s.Stop)
 	return s
 }
 
@@ -121,11 +122,11 @@ func (s *Server) Stop() {
 }
 
 // Restart kills the server and starts an empty one on the same socket.
-func (s *Server) Restart(t testing.TB, args ...string) {
-	t.Helper()
+func (s *Server) Restart(tb testing.TB, args ...string) {
+	tb.Helper()
 	s.Stop()
 	if err := s.launch(args...); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -173,7 +174,7 @@ func (s *Server) launch(args ...string) error {
 	}
 	line := []string{
 		"-c", guard, s.dir, path, "--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no",
-		"--databases", fmt.Sprint(databases), "--dir", s.dir, "--loglevel", "warning",
+		"--databases", strconv.Itoa(databases), "--dir", s.dir, "--loglevel", "warning",
 	}
 	var out bytes.Buffer
 	s.cmd = exec.Command("/bin/sh", append(line, args...)...) //nolint:gosec,noctx // a fixed script; it lives as long as the binary
