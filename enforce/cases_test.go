@@ -365,8 +365,15 @@ func TestReadmeTimeline(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		k := newKit(t, rdb, p0())
 		for _, row := range []struct{ at, code, wait, strikes, step int64 }{
-			{0, 0, 0, 0, 0}, {1000, 10, 1000, 1, 0}, {1500, 10, 500, 1, 0}, {2000, 0, 0, 1, 0}, {3000, 10, 1000, 2, 0},
-			{4000, 0, 0, 2, 0}, {5000, 10, 60_000, 3, 1}, {64_999, 12, 1, 3, 0}, {65_000, 0, 0, 3, 0},
+			{0, 0, 0, 0, 0},
+			{1000, 10, 1000, 1, 0},
+			{1500, 10, 500, 1, 0},
+			{2000, 0, 0, 1, 0},
+			{3000, 10, 1000, 2, 0},
+			{4000, 0, 0, 2, 0},
+			{5000, 10, 60_000, 3, 1},
+			{64_999, 12, 1, 3, 0},
+			{65_000, 0, 0, 3, 0},
 		} {
 			d := k.want(row.at, policy.DecisionCode(row.code), row.wait)
 			same(t, "strikes and step", [2]int64{row.strikes, row.step}, [2]int64{d.Strikes, d.Step})

@@ -237,7 +237,7 @@ if free and wait == 0 then
     if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) end
     call('SET', KEYS[3], state, 'EX', need)
   end
-  return {0, 0, limit - used, limit, strikes, 0, version}
+  return {0, 0, limit - used, limit, strikes, 0, version} -- the Go client packs this one reply: scripts.go
 end
 
 -- Everything below leaves the state's time to live alone, unless it has none.

@@ -59,7 +59,7 @@ func New(cfg Config) *Client {
 	}
 	keys := NewKeys(cfg.Prefix)
 	return &Client{
-		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(checkSource), keys: keys,
+		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(packedCheckScript()), keys: keys,
 		known: newKnown(), warner: newWarner(cfg.Logger),
 	}
 }
@@ -151,8 +151,14 @@ func (c *Client) call(req Request) ([]string, []any) {
 	return keys, nil
 }
 
-// decodeReply reads the script's seven integers.
+// decodeReply reads the script's seven integers, or the packed form of a plain allow.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
+	if packed, ok := cmd.Val().(string); ok && len(packed) == packedLen {
+		b := []byte(packed)
+		return policy.Decision{
+			Strikes: int64(b[0]), Remaining: readUint(b[1:3]), Limit: min(readUint(b[3:5]), policy.MaxLimit), Version: readUint(b[5:]),
+		}, nil
+	}
 	reply, err := cmd.Slice()
 	if err != nil {
 		return policy.Decision{}, err

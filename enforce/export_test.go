@@ -7,7 +7,7 @@ const (
 
 // Sources answers the scripts' texts by name.
 func Sources() map[string]string {
-	return map[string]string{"mute": muteSource, "ban": banSource, "check": checkSource}
+	return map[string]string{"mute": muteSource, "ban": banSource, "check": checkSource, "packed": packedCheckScript()}
 }
 
 // CauseByte is the letter of a cause.

@@ -199,7 +199,7 @@ func (l *lane) step(ctx context.Context, pipe redis.Pipeliner) {
 	l.before = [2]any{l.st, l.m}
 	l.want, l.st, l.m, l.event = policy.Decide(p, l.st, l.m, l.attempt)
 	l.lastWait = l.want.WaitMS
-	l.reply = pipe.EvalSha(ctx, l.shas["check"], l.keys,
+	l.reply = pipe.EvalSha(ctx, l.shas[pick(r, "check", "packed")], l.keys,
 		pick(r, "", l.user()), strings.Join(roles, ","), cost, l.now)
 	l.read(ctx, pipe)
 }

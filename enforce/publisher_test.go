@@ -312,3 +312,11 @@ func TestShardSpread(t *testing.T) {
 		}
 	}
 }
+
+func TestPackedReplyReplacesOneLine(t *testing.T) {
+	t.Parallel()
+	sources := enforce.Sources()
+	if sources["packed"] == sources["check"] {
+		t.Fatal("check.lua no longer holds the line that the Go client packs")
+	}
+}
