@@ -446,7 +446,7 @@ type Group struct {
 
 // GroupInput defines model for GroupInput.
 type GroupInput struct {
-	// Locale A BCP 47 language tag.
+	// Locale A BCP 47 language tag. Absent keeps what it is; en at first.
 	Locale *string `json:"locale,omitempty"`
 	Name   string  `json:"name"`
 }

@@ -636,11 +636,8 @@ export interface components {
         };
         GroupInput: {
             name: string;
-            /**
-             * @description A BCP 47 language tag.
-             * @default en
-             */
-            locale: string;
+            /** @description A BCP 47 language tag. Absent keeps what it is; en at first. */
+            locale?: string;
         };
         GroupList: {
             items: components["schemas"]["Group"][];
