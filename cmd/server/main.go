@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // hosts without zone files know the same zones
 )
 
 func main() {
