@@ -96,6 +96,15 @@ func (f *faults) integer(i int32, want number) (int64, bool) {
 	return 0, false
 }
 
+// WholeNumber reads the text of a JSON value that is a whole number, however it is written: 1e3 and 5.0 are, 1.5 and "5"
+// are not. Beyond 18 digits it is ±10^18.
+func WholeNumber(text []byte) (v int64, whole bool) {
+	if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return 0, false
+	}
+	return wholeNumber(text)
+}
+
 // wholeNumber reads a JSON number that is a whole number, however it is written. Beyond 18 digits it is ±10^18.
 func wholeNumber(text []byte) (v int64, whole bool) {
 	for _, c := range text {

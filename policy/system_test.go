@@ -18,12 +18,23 @@ func TestValidate(t *testing.T) {
 	}
 	err := s.Validate(parsed(t, `{"time_zone":"Mars/Olympus","exempt_roles":["admin","chef"],"actions":{"shout":{},"like":{}}}`))
 	equal(t, []string{"/actions/shout unknown", "/exempt_roles/1 unknown", "/time_zone unknown"}, faultsOf(t, err, policy.CodeInvalid))
-	for _, zone := range []string{"../etc/passwd", "/etc/localtime", "local", "utc+8", "Asia/Shanghai\n"} {
+	for _, zone := range []string{"../etc/passwd", "/etc/localtime", "local", "utc+8", "Asia/Shanghai\n", "Local", "localtime", "posixrules", "posix/UTC", "right/Asia/Shanghai"} {
 		err = s.Validate(policy.Document{TimeZone: policy.State(zone)})
 		equal(t, []string{"/time_zone unknown"}, faultsOf(t, err, policy.CodeInvalid))
 	}
 	made := policy.Document{Actions: map[string]policy.ActionDocument{"like": {MinIntervalMS: policy.State[int64](-1)}}}
 	equal(t, []string{"/actions/like/min_interval_ms range"}, faultsOf(t, s.Validate(made), policy.CodeInvalid))
+}
+
+func TestValidateBounds(t *testing.T) {
+	t.Parallel()
+	b := policy.ShippedBounds()
+	s := systemOf(t, b, policy.ShippedDefaults())
+	if err := s.ValidateBounds(b); err != nil {
+		t.Error(err)
+	}
+	b.Actions = map[string]policy.ActionBounds{"*": {}, "like": {}, "shout": {}, "dance": {}}
+	equal(t, []string{"/actions/dance unknown", "/actions/shout unknown"}, faultsOf(t, s.ValidateBounds(b), policy.CodeInvalid))
 }
 
 func TestGroupAdminsLeaveOperatorActionsAlone(t *testing.T) {

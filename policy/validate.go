@@ -4,14 +4,17 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
 const unknownZone = `time_zone must be an IANA time zone, such as "UTC" or "Asia/Shanghai"`
 
-// knownZone asks the zone database, which programs embed by importing time/tzdata.
+// knownZone asks the zone database, which programs embed by importing time/tzdata. What only a host's files know beside
+// IANA's names (its own zone; the copies that count leap seconds) is none: other hosts do not have it.
 func knownZone(name string) bool {
-	if name == "" || name == "Local" {
+	switch area, _, _ := strings.Cut(name, "/"); area {
+	case "", "Local", "localtime", "posixrules", "posix", "right":
 		return false
 	}
 	_, err := time.LoadLocation(name)
@@ -30,10 +33,7 @@ func (s *System) Validate(d Document) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Actions)) {
 		if !s.Registered(name) {
-			fields = append(fields, FieldError{
-				"/actions/" + escapePointer(name), "unknown",
-				"the action " + name + " is unknown; known are " + listed(s.ActionNames()),
-			})
+			fields = append(fields, s.unknownAction(name))
 		}
 	}
 	fields = append(fields, s.unknownRoles(d.ExemptRoles.Value)...)
@@ -41,6 +41,27 @@ func (s *System) Validate(d Document) error {
 		return nil
 	}
 	return &Error{Code: CodeInvalid, Message: "the document is not valid", Fields: fields}
+}
+
+// ValidateBounds says whether bounds name registered actions alone. The error is CodeInvalid with every fault and its
+// pointer.
+func (s *System) ValidateBounds(b Bounds) error {
+	var fields []FieldError
+	for _, name := range slices.Sorted(maps.Keys(b.Actions)) {
+		if name != anyAction && !s.Registered(name) {
+			fields = append(fields, s.unknownAction(name))
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return &Error{Code: CodeInvalid, Message: "the bounds are not valid", Fields: fields}
+}
+
+func (s *System) unknownAction(name string) FieldError {
+	return FieldError{
+		"/actions/" + escapePointer(name), "unknown", "the action " + name + " is unknown; known are " + listed(s.ActionNames()),
+	}
 }
 
 // Roles are the roles that exempt_roles may name: those every system knows, then the operator's own.

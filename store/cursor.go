@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pacekeeper/pacekeeper/policy"
@@ -41,7 +43,8 @@ func decodeCursor(list, cursor string, parts int) ([]string, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &key)
 	}
-	if err != nil || len(key) != parts+1 || key[0] != list {
+	hasNUL := func(part string) bool { return strings.ContainsRune(part, 0) } // Postgres takes none
+	if err != nil || len(key) != parts+1 || key[0] != list || slices.ContainsFunc(key, hasNUL) {
 		return nil, errCursor()
 	}
 	return key[1:], nil

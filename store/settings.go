@@ -55,6 +55,9 @@ func (s *Store) UpdateBounds(ctx context.Context, a Actor, m Match, b policy.Bou
 		if !m.fits(old.BoundsVersion) {
 			return errStale("the bounds")
 		}
+		if err := old.ValidateBounds(b); err != nil {
+			return err
+		}
 		names := actionNames(old.Actions)
 		before, after := string(old.Bounds.JSON(names)), string(b.JSON(names))
 		if before == after {
