@@ -3,9 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"time"
 
-	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -33,18 +31,6 @@ func (a *API) ListAuditEvents(ctx context.Context, r ListAuditEventsRequestObjec
 		return nil, err
 	}
 	return ListAuditEvents200JSONResponse(AuditList{Items: each(page.Items, showEntry), NextCursor: next(page.Next)}), nil
-}
-
-// asMoment reads a query parameter; the zero time if it is not there.
-func asMoment(name string, text *string) (time.Time, error) {
-	if text == nil {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, *text)
-	if err != nil {
-		return t, policy.Errorf(policy.CodeMalformed, "the query parameter %s must be an RFC 3339 moment with a zone, such as 2030-01-01T00:00:00Z", name)
-	}
-	return t, nil
 }
 
 func showEntry(e store.AuditEntry) AuditEntry {

@@ -129,21 +129,43 @@ func fill(target reflect.Value, members map[string]json.RawMessage) []policy.Fie
 }
 
 func set(field reflect.Value, name string, value json.RawMessage) []policy.FieldError {
-	_, isMoment := reflect.TypeAssert[*time.Time](field)
-	null := string(value) == "null"
-	if null && isMoment {
-		return nil
-	}
-	if !null && json.Unmarshal(value, field.Addr().Interface()) == nil {
+	if read(field.Addr().Interface(), value) {
 		return nil
 	}
 	return []policy.FieldError{{Pointer: pointer(name), Code: "type", Detail: name + " must be " + kindOf(field.Type())}}
 }
 
+// read reads a member. encoding/json alone would take null for any text of a list, half of RFC 3339 for a moment, and
+// 5.0, which is a whole number, for none.
+func read(into any, value json.RawMessage) bool {
+	if string(value) == "null" {
+		_, isMoment := into.(**time.Time)
+		return isMoment
+	}
+	switch into := into.(type) {
+	case **time.Time:
+		var text string
+		err := json.Unmarshal(value, &text)
+		t, ok := parseMoment(text)
+		*into = &t
+		return err == nil && ok
+	case **int64:
+		n, whole := policy.WholeNumber(value)
+		*into = &n
+		return whole
+	case **[]string:
+		var texts []*string
+		if json.Unmarshal(value, &texts) != nil || slices.Contains(texts, nil) {
+			return false
+		}
+	}
+	return json.Unmarshal(value, into) == nil
+}
+
 // kindOf names a Go type in the words of JSON.
 func kindOf(t reflect.Type) string {
-	if t == reflect.TypeFor[*time.Time]() || t == reflect.TypeFor[time.Time]() {
-		return "an RFC 3339 moment with a zone, such as 2030-01-01T00:00:00Z"
+	if t == reflect.TypeFor[*time.Time]() {
+		return aMoment
 	}
 	switch t.Kind() { //nolint:exhaustive // the kinds that bodies have
 	case reflect.Pointer:

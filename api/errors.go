@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -154,5 +155,7 @@ func webError(web *echo.HTTPError) *policy.Error {
 	case http.StatusUnsupportedMediaType:
 		return policy.Errorf(codeMediaType, "the content type is not known here")
 	}
-	return policy.Errorf(policy.CodeMalformed, "%s", shorten(fmt.Sprint(web.Message)))
+	// Behind the colon stands what the generated code's parser says of itself.
+	message, _, _ := strings.Cut(fmt.Sprint(web.Message), ": ")
+	return policy.Errorf(policy.CodeMalformed, "%s", shorten(message))
 }

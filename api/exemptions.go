@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -75,14 +74,6 @@ func (a *API) DeleteExemption(ctx context.Context, r DeleteExemptionRequestObjec
 	}
 	a.settle(ctx, r.GroupId, r.Params.Prefer)
 	return DeleteExemption204Response{Headers: GoneResponseHeaders{ETag: etag(version)}}, nil
-}
-
-// inFuture refuses ends that are over before they begin.
-func (a *API) inFuture(pointer string, t *time.Time) error {
-	if t == nil || t.After(a.cfg.Now()) {
-		return nil
-	}
-	return invalid(policy.FieldError{Pointer: pointer, Code: "range", Detail: pointer[1:] + " must be in the future"})
 }
 
 // staleExemptions adds the collection's counter, and its first page, to a failed precondition.

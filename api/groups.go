@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -108,13 +107,4 @@ func (a *API) groupFault(ctx context.Context, groupID string, m store.Match, fau
 
 func showGroup(g store.Group) Group {
 	return Group{GroupId: g.ID, Name: g.Name, Locale: g.Locale, ArchivedAt: moment(g.ArchivedAt)}
-}
-
-// moment is a time in UTC; null for the zero time.
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	utc := t.UTC()
-	return &utc
 }

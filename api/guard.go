@@ -59,12 +59,14 @@ func (a *API) ordered(c echo.Context, r rule, err error) error {
 	return err
 }
 
-// comesLate reports faults of the precondition and of the input.
+// comesLate reports faults of the precondition and of the input, and that something is not in the group.
 func comesLate(err error) bool {
 	if web, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return web.Code == http.StatusBadRequest
 	}
-	for _, code := range [...]policy.Code{codePrecondition, policy.CodeMalformed, codeTooLarge, codeMediaType, policy.CodeInvalid} {
+	for _, code := range [...]policy.Code{
+		codePrecondition, policy.CodeMalformed, codeTooLarge, codeMediaType, policy.CodeInvalid, policy.CodeNotFound,
+	} {
 		if hasCode(err, code) {
 			return true
 		}

@@ -124,7 +124,10 @@ func (a *API) muteFault(ctx context.Context, groupID, userID string, m store.Mat
 		return fault
 	}
 	current, err := a.cfg.Store.Mute(ctx, groupID, userID)
-	if err != nil && !hasCode(err, policy.CodeNotFound) {
+	if hasCode(err, policy.CodeNotFound) {
+		current, err = store.Mute{}, nil // the tag of no mute is "0", whatever one there was
+	}
+	if err != nil {
 		return err
 	}
 	if err := mismatch(m, current.StartMS); err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -128,13 +129,23 @@ func kept(sys *policy.System, role string, before, after policy.Document) policy
 func clampFault(clamps []policy.Clamp) error {
 	fields := make([]policy.FieldError, 0, len(clamps))
 	for _, c := range clamps {
-		detail := fmt.Sprintf("%v is outside the bounds: the %s is %v; %v would be in force", c.Requested, c.Bound, c.Limit, c.Effective)
+		requested, effective, limit := asJSON(c.Requested), asJSON(c.Effective), asJSON(c.Limit)
+		detail := fmt.Sprintf("%s is outside the bounds: the %s is %s; %s would be in force", requested, c.Bound, limit, effective)
 		if c.Bound == string(BoundKindForbidden) {
-			detail = fmt.Sprintf("%v is forbidden by the bounds; %v would be in force", c.Requested, c.Effective)
+			detail = fmt.Sprintf("%s is forbidden by the bounds; %s would be in force", requested, effective)
 		}
 		fields = append(fields, policy.FieldError{Pointer: c.Path, Code: "bounds", Detail: detail})
 	}
 	return &policy.Error{Code: policy.CodeInvalid, Message: "bounds would clamp the document", Fields: fields}
+}
+
+// asJSON shows a value of a clamp as a document states it. The value is one of ours and marshals.
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "it"
+	}
+	return string(text)
 }
 
 // waited gives a write the time that it may have to become live.

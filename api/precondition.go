@@ -81,7 +81,12 @@ func parsePrefer(header *string) preferences {
 		return p
 	}
 	seen := make(map[string]bool)
-	for part := range strings.SplitSeq(*header, ",") {
+	quoted := false
+	comma := func(r rune) bool {
+		quoted = quoted != (r == '"')
+		return r == ',' && !quoted
+	}
+	for _, part := range strings.FieldsFunc(*header, comma) {
 		preference, _, _ := strings.Cut(part, ";")
 		name, value, _ := strings.Cut(preference, "=")
 		name = strings.ToLower(strings.TrimSpace(name))
