@@ -39,18 +39,21 @@ func (a *API) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c) // what needs no token, and the 404s and 405s of the router
 		}
 		err := a.admit(c, r)
+		late := comesLate(err)
 		if err == nil {
 			err = next(c)
+			late = comesLate(err) || hasCode(err, policy.CodeNotFound) // of what the group holds
 		}
-		return a.ordered(c, r, err)
+		if late && !r.anew {
+			return a.ordered(c, err)
+		}
+		return err
 	}
 }
 
-// ordered puts "no such group" before the faults that come later in the order of answers.
-func (a *API) ordered(c echo.Context, r rule, err error) error {
-	if err == nil || r.anew || !comesLate(err) {
-		return err
-	}
+// ordered puts "no such group" before the faults that come later in the order of answers. It asks the database, which a
+// group that the caller may not see must not: the time that takes would tell whether there is one.
+func (a *API) ordered(c echo.Context, err error) error {
 	if group, inGroup, badID := groupOf(c); inGroup && badID == nil {
 		if _, noGroup := a.cfg.Store.Group(c.Request().Context(), group); noGroup != nil {
 			return noGroup
@@ -59,14 +62,12 @@ func (a *API) ordered(c echo.Context, r rule, err error) error {
 	return err
 }
 
-// comesLate reports faults of the precondition and of the input, and that something is not in the group.
+// comesLate reports faults of the precondition and of the input.
 func comesLate(err error) bool {
 	if web, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return web.Code == http.StatusBadRequest
 	}
-	for _, code := range [...]policy.Code{
-		codePrecondition, policy.CodeMalformed, codeTooLarge, codeMediaType, policy.CodeInvalid, policy.CodeNotFound,
-	} {
+	for _, code := range [...]policy.Code{codePrecondition, policy.CodeMalformed, codeTooLarge, codeMediaType, policy.CodeInvalid} {
 		if hasCode(err, code) {
 			return true
 		}
