@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -91,6 +92,27 @@ func TestWeather_PostgresGone(t *testing.T) {
 	b.call("GET", "/v1/groups/g1", "")
 	server.Kill(t)
 	b.gone(check)
+}
+
+// TestWeather_FirstChecksFindNoDatabase: no check was made before the database froze; many at once share the wait.
+func TestWeather_FirstChecksFindNoDatabase(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	url := server.Database(t)
+	hasty := pgtest.Open(t, url, func(c *store.Config) { c.Timeout = 0 })
+	b := newBedOn(t, url, redistest.Embedded(t), func(c *api.Config) { c.Store = hasty })
+	b.call("GET", "/v1/groups", "").want(200) // the token is known
+	server.Freeze(t)
+	took := b.within(5000, func() {
+		var checks sync.WaitGroup
+		for i := range 60 {
+			checks.Go(func() {
+				b.call("POST", "/v1/groups/g1/check", fmt.Sprintf(`{"user_id":"u%d","action":"message"}`, i)).want(200).is("code", "0")
+			})
+		}
+		checks.Wait()
+	})
+	t.Logf("60 checks took %v", took)
 }
 
 // gone asks while the database is away.
