@@ -16,6 +16,7 @@ const (
 	tokenFresh    = 5 * time.Second        // without asking the database
 	tokenTrusted  = 10 * time.Minute       // while the database is away
 	tokenPatience = 200 * time.Millisecond // no answer within counts as away
+	tokenAway     = time.Second            // so long nobody else waits to find that out
 	tokensKept    = 10_000
 )
 
@@ -24,6 +25,7 @@ type tokenCache struct {
 	mu      *sync.Mutex
 	known   map[string]verified
 	running map[string]*refresh
+	away    time.Time // when the database last left a question without an answer, zero = it answered since
 }
 
 type verified struct {
@@ -63,6 +65,23 @@ func (c *tokenCache) put(hash string, v verified) {
 	c.known[hash] = v
 }
 
+// answered notes whether the database answers.
+func (c *tokenCache) answered(yes bool, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.away = now; yes {
+		c.away = time.Time{}
+	}
+}
+
+// isAway reports whether somebody found the database away a moment ago.
+func (c *tokenCache) isAway(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := now.Sub(c.away)
+	return since >= 0 && since < tokenAway
+}
+
 func (c *tokenCache) drop(hash string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,8 +93,8 @@ func (v verified) expired(now time.Time) bool {
 }
 
 // Authenticate tells who stands behind a token. An answer of the database holds for 5 s; while the database does not
-// answer within 200 ms, a token that was verified in the last 10 minutes is trusted. CodeUnauthenticated for unknown,
-// revoked and expired tokens alike; CodeUnavailable.
+// answer within 200 ms, a token that was verified in the last 10 minutes is trusted; one request a second waits to find
+// out. CodeUnauthenticated for unknown, revoked and expired tokens alike; CodeUnavailable.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash, now := hashSecret(secret), s.now()
 	v, known := s.tokens.get(hash)
@@ -86,7 +105,11 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, err
 		return v.principal, nil
 	}
 	trusted := known && now.Sub(v.at) < tokenTrusted
-	err := s.await(ctx, s.refresh(ctx, hash), trusted)
+	r := s.refresh(ctx, hash)
+	if trusted && s.tokens.isAway(now) {
+		return v.principal, nil
+	}
+	err := s.await(ctx, r, trusted)
 	if trusted && errorIs(err, policy.CodeUnavailable) {
 		return v.principal, nil
 	}
@@ -111,6 +134,7 @@ func (s *Store) await(ctx context.Context, r *refresh, trusted bool) error {
 	case <-r.done:
 		return r.err
 	case <-late:
+		s.tokens.answered(false, s.now())
 		return policy.Errorf(policy.CodeUnavailable, "the database does not answer")
 	case <-ctx.Done():
 		return translate(ctx.Err())
@@ -128,6 +152,7 @@ func (s *Store) refresh(ctx context.Context, hash string) *refresh {
 	s.tokens.running[hash] = r
 	s.work.Go(func() {
 		r.err = s.verify(context.WithoutCancel(ctx), hash)
+		s.tokens.answered(!errorIs(r.err, policy.CodeUnavailable), s.now())
 		s.tokens.mu.Lock()
 		delete(s.tokens.running, hash)
 		s.tokens.mu.Unlock()

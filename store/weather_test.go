@@ -103,6 +103,13 @@ func TestVerifiedTokensAreTrustedWhilePostgresIsAway(t *testing.T) {
 	if took := time.Since(begin); took > time.Second {
 		t.Errorf("the check path waited %v for a database that is away", took)
 	}
+	begin = time.Now()
+	for range 20 {
+		must(s.Authenticate(t.Context(), secret))(t)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("20 checks waited %v for a database that is known to be away", took)
+	}
 	c.advance(5 * time.Minute)
 	_, err = s.Authenticate(t.Context(), secret)
 	wantCode(t, err, policy.CodeUnavailable)
