@@ -1,13 +1,18 @@
--- Replaces a shard's epoch iff it is still the one seen.
+-- Replaces the epochs of shards, each iff it is still the one seen.
 --
--- KEYS  1 epoch
--- ARGV  1 seen  '' = absent
---       2 next
--- Result  1 replaced, 0 another writer was first
--- Cost    two calls
+-- KEYS  epochs
+-- ARGV  1 next, then for each key what was seen, '' = absent
+-- Result  for each key: 1 replaced, 0 another writer was first
+-- Cost    two calls for each key
 
-local stored = redis.pcall('GET', KEYS[1])
-if type(stored) ~= 'string' then stored = '' end
-if stored ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2])
-return 1
+local results = {}
+for i, key in ipairs(KEYS) do
+  local stored = redis.pcall('GET', key)
+  if type(stored) ~= 'string' then stored = '' end
+  results[i] = 0
+  if stored == ARGV[i + 1] then
+    redis.call('SET', key, ARGV[1])
+    results[i] = 1
+  end
+end
+return results

@@ -90,23 +90,23 @@ func (p *Publisher) Epochs(ctx context.Context) ([Shards]string, error) {
 	return epochs, nil
 }
 
-// BeginRebuild sets a shard's epoch to ~nonce iff it is still seen ("" = absent); false = another instance was first.
-func (p *Publisher) BeginRebuild(ctx context.Context, shard uint8, seen, nonce string) (bool, error) {
-	return p.swapEpoch(ctx, shard, seen, "~"+nonce)
-}
-
-// CompleteRebuild replaces ~nonce by nonce; false = the epoch was lost or taken over meanwhile, so that the rebuild
-// does not count.
-func (p *Publisher) CompleteRebuild(ctx context.Context, shard uint8, nonce string) (bool, error) {
-	return p.swapEpoch(ctx, shard, "~"+nonce, nonce)
-}
-
-func (p *Publisher) swapEpoch(ctx context.Context, shard uint8, seen, next string) (bool, error) {
-	n, err := p.scripts.epoch.Run(ctx, p.rdb, []string{p.keys.Epoch(shard)}, seen, next).Int64()
-	if err != nil {
-		return false, fmt.Errorf("set epoch of shard %d: %w", shard, err)
+// SwapEpochs replaces the epoch of each shard by next iff it is still the one seen ("" = absent), in one call, and says
+// which it replaced; the others had another writer. A rebuild goes from what was seen to ~nonce, and from ~nonce to
+// nonce when it is complete. On a cluster a call takes one shard. It panics unless there is a seen for each shard.
+func (p *Publisher) SwapEpochs(ctx context.Context, shards []uint8, seen []string, next string) ([]bool, error) {
+	keys, args, won := make([]string, len(shards)), []any{next}, make([]bool, len(shards))
+	for i, shard := range shards {
+		keys[i] = p.keys.Epoch(shard)
+		args = append(args, seen[i])
 	}
-	return n == 1, nil
+	replaced, err := p.scripts.epoch.Run(ctx, p.rdb, keys, args...).Int64Slice()
+	if err != nil {
+		return won, fmt.Errorf("set epochs: %w", err)
+	}
+	for i, n := range replaced {
+		won[i] = n == 1
+	}
+	return won, nil
 }
 
 // isMissing says whether a reply means that nothing readable is stored: no key, or one of another type.

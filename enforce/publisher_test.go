@@ -2,6 +2,7 @@
 package enforce_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -258,23 +259,18 @@ func TestEpochsCompareAndSet(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		pub := enforce.NewPublisher(rdb, enforce.NewKeys(""))
-		step := func(want bool, swap func() (bool, error)) {
+		step := func(seen, next string, want ...bool) {
 			t.Helper()
-			if got, err := swap(); err != nil || got != want {
-				t.Fatalf("got %v, %v; want %v", got, err, want)
+			got, err := pub.SwapEpochs(t.Context(), []uint8{31, 9}, []string{seen, ""}, next)
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("from %q to %q: got %v, %v; want %v", seen, next, got, err, want)
 			}
 		}
-		begin := func(seen, nonce string) func() (bool, error) {
-			return func() (bool, error) { return pub.BeginRebuild(t.Context(), 31, seen, nonce) }
-		}
-		complete := func(nonce string) func() (bool, error) {
-			return func() (bool, error) { return pub.CompleteRebuild(t.Context(), 31, nonce) }
-		}
-		step(true, begin("", "a"))
-		step(false, begin("", "b"))
-		step(true, begin("~a", "b")) // a was orphaned
-		step(false, complete("a"))
-		step(true, complete("b"))
+		step("", "~a", true, true) // each shard on its own terms
+		step("", "~b", false, false)
+		step("~a", "~b", true, false) // a was orphaned
+		step("~a", "a", false, false)
+		step("~b", "b", true, false)
 		epochs, err := pub.Epochs(t.Context())
 		if err != nil || epochs[31] != "b" || epochs[30] != "" {
 			t.Fatalf("epochs = %q, %v", epochs[30:32], err)

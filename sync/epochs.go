@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -134,14 +135,7 @@ func (s *Sync) rebuild(ctx context.Context, lost []uint8) error {
 // beginRebuild claims the shards by compare-and-set.
 func (s *Sync) beginRebuild(ctx context.Context, lost []uint8) (*rebuilding, error) {
 	r := &rebuilding{nonce: s.cfg.NewID()}
-	won := make([]bool, len(lost))
-	err := inParallel(len(lost), func(i int) error {
-		return s.call(ctx, func(ctx context.Context) error {
-			var err error
-			won[i], err = s.publisher.BeginRebuild(ctx, lost[i], s.epochs.seen[lost[i]], r.nonce)
-			return err
-		})
-	})
+	won, err := s.swap(ctx, lost, func(shard uint8) string { return s.epochs.seen[shard] }, "~"+r.nonce)
 	for i, shard := range lost {
 		if won[i] {
 			r.shards = append(r.shards, shard)
@@ -193,9 +187,7 @@ func (s *Sync) whileRebuilding(ctx context.Context, r *rebuilding, fn func(conte
 
 func (s *Sync) renew(ctx context.Context, r *rebuilding) error {
 	next := s.cfg.NewID()
-	err := s.swap(ctx, r.shards, func(ctx context.Context, shard uint8) (bool, error) {
-		return s.publisher.BeginRebuild(ctx, shard, "~"+r.nonce, next)
-	})
+	err := s.swapAll(ctx, r, "~"+next)
 	if err == nil {
 		r.nonce = next
 		s.stamp(r)
@@ -209,9 +201,7 @@ func (s *Sync) completeRebuild(ctx context.Context, r *rebuilding) error {
 		return fmt.Errorf("reset cursors: %w", err)
 	}
 	s.cursors.forget()
-	err := s.swap(ctx, r.shards, func(ctx context.Context, shard uint8) (bool, error) {
-		return s.publisher.CompleteRebuild(ctx, shard, r.nonce)
-	})
+	err := s.swapAll(ctx, r, r.nonce)
 	if err != nil {
 		return err
 	}
@@ -221,15 +211,33 @@ func (s *Sync) completeRebuild(ctx context.Context, r *rebuilding) error {
 	return nil
 }
 
-// swap changes each shard's epoch; errTakenOver if one was not as expected.
-func (s *Sync) swap(ctx context.Context, shards []uint8, fn func(context.Context, uint8) (bool, error)) error {
-	return inParallel(len(shards), func(i int) error {
+// swapAll changes the epoch of every shard of the rebuild; errTakenOver if one was not as the rebuild left it.
+func (s *Sync) swapAll(ctx context.Context, r *rebuilding, next string) error {
+	won, err := s.swap(ctx, r.shards, func(uint8) string { return "~" + r.nonce }, next)
+	if err == nil && slices.Contains(won, false) {
+		err = errTakenOver
+	}
+	return err
+}
+
+// swap changes the epochs of shards that are as seen, and says which; a single node takes all in one call.
+func (s *Sync) swap(ctx context.Context, shards []uint8, seen func(uint8) string, next string) ([]bool, error) {
+	size := 1
+	if s.cfg.SingleNode {
+		size = len(shards)
+	}
+	calls := slices.Collect(slices.Chunk(shards, size))
+	won := make([]bool, len(shards))
+	err := inParallel(len(calls), func(i int) error {
+		expected := make([]string, len(calls[i]))
+		for k, shard := range calls[i] {
+			expected[k] = seen(shard)
+		}
 		return s.call(ctx, func(ctx context.Context) error {
-			ok, err := fn(ctx, shards[i])
-			if err == nil && !ok {
-				err = errTakenOver
-			}
+			replaced, err := s.publisher.SwapEpochs(ctx, calls[i], expected, next)
+			copy(won[i*size:], replaced)
 			return err
 		})
 	})
+	return won, err
 }

@@ -181,7 +181,7 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 		t.Fatalf("claimed %v, %v", rows, err)
 	}
 	pub := enforce.NewPublisher(at.rdb, at.keys)
-	if ok, err := pub.BeginRebuild(t.Context(), enforce.Shard("g1"), "", "dead"); !ok || err != nil {
+	if ok, err := pub.SwapEpochs(t.Context(), []uint8{enforce.Shard("g1")}, []string{""}, "~dead"); err != nil || !ok[0] {
 		t.Fatal(ok, err)
 	}
 	a := start(t, at, func(c *policysync.Config) { c.OrphanAfter = 200 * time.Millisecond })
