@@ -98,6 +98,8 @@ func invalid(faults ...policy.FieldError) error {
 	return &policy.Error{Code: policy.CodeInvalid, Message: "the body is not valid", Fields: faults}
 }
 
+const maxFaults = 100 // unknown names in one answer; a body with more is not worth naming them
+
 // fill sets the fields of a struct by their JSON names, and takes from members what it knows.
 func fill(target reflect.Value, members map[string]json.RawMessage) []policy.FieldError {
 	var faults []policy.FieldError
@@ -119,7 +121,7 @@ func fill(target reflect.Value, members map[string]json.RawMessage) []policy.Fie
 		unknown = append(unknown, name)
 	}
 	slices.Sort(unknown)
-	for _, name := range unknown {
+	for _, name := range unknown[:min(len(unknown), maxFaults)] {
 		faults = append(faults, policy.FieldError{
 			Pointer: pointer(shorten(name)), Code: "unknown",
 			Detail: shorten(name) + " is not known here; known are " + strings.Join(known, ", "),

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -128,5 +129,30 @@ func TestCursors_WithNULAreNoCursors(t *testing.T) {
 	} {
 		cursor := base64.RawURLEncoding.EncodeToString([]byte(`["` + list + `","\u0000"]`))
 		b.call("GET", path+"?cursor="+cursor, "").want(422).is("detail", `"the cursor is not one that this list gave"`)
+	}
+}
+
+func TestProblems_StaySmall(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.group("g1")
+	bounds := withoutVersion(string(b.call("GET", "/v1/system/bounds", "").want(200).body))
+	star := bounds[strings.Index(bounds, `"*":`)+len(`"*":`) : strings.Index(bounds, `,"comment":`)]
+	unknown, actions, ranges := strings.Builder{}, strings.Builder{}, strings.Builder{}
+	for i := range 2000 {
+		fmt.Fprintf(&unknown, `"k%d":1,`, i)
+		fmt.Fprintf(&actions, `"a%d":{},`, i)
+		fmt.Fprintf(&ranges, `"a%d":%s,`, i, star)
+	}
+	bounds = strings.Replace(bounds, `"*":`, ranges.String()+`"*":`, 1)
+	for _, call := range [][2]string{
+		{"/v1/groups/g1", "{" + unknown.String() + `"name":"x"}`}, {"/v1/groups/g1/policy", "{" + unknown.String() + `"x":1}`},
+		{"/v1/groups/g1/policy", `{"actions":{` + actions.String() + `"x":{}}}`}, {"/v1/system/bounds", bounds},
+		{"/v1/system/defaults", `{"actions":{` + actions.String() + `"x":{}}}`},
+	} {
+		a := b.call("PUT", call[0], call[1], "If-Match: *").want(422).is("errors/100", "null")
+		if len(a.body) > 64<<10 {
+			t.Errorf("PUT %s with %d bytes answers %d", call[0], len(call[1]), len(a.body))
+		}
 	}
 }

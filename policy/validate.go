@@ -31,11 +31,7 @@ func (s *System) Validate(d Document) error {
 	if d.TimeZone.Set && !knownZone(d.TimeZone.Value) {
 		fields = append(fields, FieldError{"/time_zone", "unknown", unknownZone})
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Actions)) {
-		if !s.Registered(name) {
-			fields = append(fields, s.unknownAction(name))
-		}
-	}
+	fields = append(fields, unknownActions(s, d.Actions)...)
 	fields = append(fields, s.unknownRoles(d.ExemptRoles.Value)...)
 	if len(fields) == 0 {
 		return nil
@@ -46,22 +42,24 @@ func (s *System) Validate(d Document) error {
 // ValidateBounds says whether bounds name registered actions alone. The error is CodeInvalid with every fault and its
 // pointer.
 func (s *System) ValidateBounds(b Bounds) error {
-	var fields []FieldError
-	for _, name := range slices.Sorted(maps.Keys(b.Actions)) {
-		if name != anyAction && !s.Registered(name) {
-			fields = append(fields, s.unknownAction(name))
-		}
-	}
+	fields := unknownActions(s, b.Actions)
 	if len(fields) == 0 {
 		return nil
 	}
 	return &Error{Code: CodeInvalid, Message: "the bounds are not valid", Fields: fields}
 }
 
-func (s *System) unknownAction(name string) FieldError {
-	return FieldError{
-		"/actions/" + escapePointer(name), "unknown", "the action " + name + " is unknown; known are " + listed(s.ActionNames()),
+// unknownActions reports keys that are not registered, "*" aside; the first 100 of them.
+func unknownActions[T any](s *System, stated map[string]T) (fields []FieldError) {
+	known := listed(s.ActionNames())
+	for _, name := range slices.Sorted(maps.Keys(stated)) {
+		if name != anyAction && !s.Registered(name) && len(fields) < maxFaults {
+			fields = append(fields, FieldError{
+				"/actions/" + escapePointer(name), "unknown", "the action " + name + " is unknown; known are " + known,
+			})
+		}
 	}
+	return fields
 }
 
 // Roles are the roles that exempt_roles may name: those every system knows, then the operator's own.
