@@ -70,6 +70,9 @@ func (k Keys) Events(shard uint8) string { return k.sharded(shard, "events") }
 // Epoch tells whether a shard is complete: absent or ~nonce = not.
 func (k Keys) Epoch(shard uint8) string { return k.sharded(shard, "epoch") }
 
+// Never is a key that nothing ever writes, for asking whether a shard takes writes.
+func (k Keys) Never(shard uint8) string { return k.sharded(shard, "never") }
+
 func (k Keys) grouped(kind, group string) string { return k.sharded(Shard(group), kind+group) }
 
 func (k Keys) sharded(shard uint8, rest string) string {

@@ -119,12 +119,13 @@ func (s *Store) ListBans(ctx context.Context, groupID, cursor string, limit int)
 	}), err
 }
 
-// ActiveBans pages the bans that hold now in the shards (nil = all), by shard, group, action and user.
-func (s *Store) ActiveBans(ctx context.Context, shards []uint8, after HoldKey, limit int) ([]Ban, error) {
+// BansForPublish pages the bans that are not over, lifted ones too, in the shards (nil = all), by shard, group, action and
+// user.
+func (s *Store) BansForPublish(ctx context.Context, shards []uint8, after HoldKey, limit int) ([]Ban, error) {
 	var rows []banRow
 	err := s.read(ctx, func(db *gorm.DB) error {
 		return db.Raw("SELECT * FROM bans WHERE shard IN ? AND (shard, group_id, action, user_id) > (?, ?, ?, ?)"+
-			activeHold+" ORDER BY shard, group_id, action, user_id LIMIT ?", shardList(shards),
+			" AND end_ms > ? ORDER BY shard, group_id, action, user_id LIMIT ?", shardList(shards),
 			after.shard(), after.GroupID, after.Action, after.UserID, s.now().UnixMilli(), limit).Scan(&rows).Error
 	})
 	out := make([]Ban, 0, len(rows))

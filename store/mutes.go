@@ -196,11 +196,11 @@ func (s *Store) ListMutes(ctx context.Context, groupID, cursor string, limit int
 	return pageOf(rows, limit, muteRow.public, func(r muteRow) string { return encodeCursor("mutes", r.UserID) }), err
 }
 
-// ActiveMutes pages the mutes that hold now in the shards (nil = all), by shard, group and user.
-func (s *Store) ActiveMutes(ctx context.Context, shards []uint8, after HoldKey, limit int) ([]Mute, error) {
+// MutesForPublish pages the mutes that are not over, lifted ones too, in the shards (nil = all), by shard, group and user.
+func (s *Store) MutesForPublish(ctx context.Context, shards []uint8, after HoldKey, limit int) ([]Mute, error) {
 	var rows []muteRow
 	err := s.read(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT * FROM mutes WHERE shard IN ? AND (shard, group_id, user_id) > (?, ?, ?)"+activeHold+
+		return db.Raw("SELECT * FROM mutes WHERE shard IN ? AND (shard, group_id, user_id) > (?, ?, ?) AND end_ms > ?"+
 			" ORDER BY shard, group_id, user_id LIMIT ?",
 			shardList(shards), after.shard(), after.GroupID, after.UserID, s.now().UnixMilli(), limit).Scan(&rows).Error
 	})

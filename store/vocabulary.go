@@ -138,7 +138,7 @@ type Ban struct {
 	LiftedBy string
 }
 
-// HoldKey is a position in the pages of ActiveMutes and ActiveBans; the zero HoldKey is before the first. Action is of
+// HoldKey is a position in the pages of MutesForPublish and BansForPublish; the zero HoldKey is before the first. Action is of
 // bans only.
 type HoldKey struct {
 	GroupID string

@@ -43,13 +43,7 @@ func (s *Sync) publishMute(ctx context.Context, group, _, user string) error {
 	if err != nil {
 		return fmt.Errorf("read mute: %w", err)
 	}
-	return s.call(ctx, func(ctx context.Context) error {
-		if !m.LiftedAt.IsZero() {
-			_, err := s.publisher.LiftMute(ctx, group, user, m.StartMS)
-			return err
-		}
-		return s.putMute(ctx, m)
-	})
+	return s.bringMute(ctx, m)
 }
 
 func (s *Sync) publishBan(ctx context.Context, group, action, user string) error {
@@ -60,18 +54,29 @@ func (s *Sync) publishBan(ctx context.Context, group, action, user string) error
 	if err != nil {
 		return fmt.Errorf("read ban: %w", err)
 	}
+	return s.bringBan(ctx, b)
+}
+
+// bringMute hands a mute of the database to Redis, or ends it there if it was lifted.
+func (s *Sync) bringMute(ctx context.Context, m store.Mute) error {
 	return s.call(ctx, func(ctx context.Context) error {
-		if !b.LiftedAt.IsZero() {
-			_, err := s.publisher.LiftBan(ctx, action, group, user, b.StartMS)
+		if !m.LiftedAt.IsZero() {
+			_, err := s.publisher.LiftMute(ctx, m.GroupID, m.UserID, m.StartMS)
 			return err
 		}
-		return s.publisher.PutBan(ctx, action, group, user, b.StartMS, b.EndMS)
+		return s.publisher.PutMute(ctx, m.GroupID, m.UserID, enforce.MuteRecord{
+			StartMS: m.StartMS, EndMS: m.EndMS, Cause: policy.Cause(m.Cause), Step: m.Step,
+		})
 	})
 }
 
-// putMute hands a mute of the database to Redis.
-func (s *Sync) putMute(ctx context.Context, m store.Mute) error {
-	return s.publisher.PutMute(ctx, m.GroupID, m.UserID, enforce.MuteRecord{
-		StartMS: m.StartMS, EndMS: m.EndMS, Cause: policy.Cause(m.Cause), Step: m.Step,
+// bringBan is bringMute for a ban.
+func (s *Sync) bringBan(ctx context.Context, b store.Ban) error {
+	return s.call(ctx, func(ctx context.Context) error {
+		if !b.LiftedAt.IsZero() {
+			_, err := s.publisher.LiftBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS)
+			return err
+		}
+		return s.publisher.PutBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS, b.EndMS)
 	})
 }

@@ -62,7 +62,7 @@ func (s *Sync) runPasses(ctx context.Context) {
 func (s *Sync) pass(ctx context.Context, ids []string, full bool) {
 	began := s.cfg.Now()
 	done := s.report.passBegan()
-	err := s.whileLeased(ctx, ids, (&sweep{sync: s, full: full, done: done}).run)
+	err := s.whileLeased(ctx, ids, (&sweep{sync: s, full: full, stale: full, done: done}).run)
 	s.noteError(ctx, laneFleet, err)
 	if err == nil {
 		took := s.cfg.Now().Sub(began)

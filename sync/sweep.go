@@ -18,14 +18,16 @@ const (
 	callsARound = 16 // full calls that gather before they go out
 )
 
-// sweep publishes groups page by page: those of some shards, or all. It writes no rows and withdraws nothing.
+// sweep publishes groups page by page: those of some shards, or all. It writes no rows.
 type sweep struct {
 	sync   *Sync
 	shards []uint8 // nil = all
 	full   bool    // exemptions, mutes and bans as well as policies and notices
+	stale  bool    // Redis may hold what was withdrawn since: withdraw it again
 
 	pending [enforce.Shards]batch
 	ready   []*call
+	actions []string
 	done    *atomic.Int64 // groups read, for the status
 }
 
@@ -42,6 +44,7 @@ func (w *sweep) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read system: %w", err)
 	}
+	w.actions = sys.ActionNames()
 	if err := w.groups(ctx); err != nil {
 		return err
 	}
@@ -78,20 +81,29 @@ func (w *sweep) groups(ctx context.Context) error {
 }
 
 func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
-	var exempting []string
+	var (
+		exempting []string
+		gone      []withdrawal
+	)
 	for _, row := range rows {
 		if row.Err != nil { // Redis keeps what it has of this group; the others go on
 			w.sync.skipped(ctx, row)
 			continue
 		}
-		pubs, _, err := w.sync.compile(ctx, row)
+		pubs, order, err := w.sync.compile(ctx, row)
 		if err != nil {
 			return fmt.Errorf("group %q: %w", row.GroupID, err)
 		}
 		w.add(row.Shard, pubs)
+		if w.stale {
+			gone = append(gone, w.unpublished(row, pubs, order)...)
+		}
 		if w.full && row.ExemptionsVersion > 0 {
 			exempting = append(exempting, row.GroupID)
 		}
+	}
+	if err := w.withdraw(ctx, gone); err != nil {
+		return err
 	}
 	w.done.Add(int64(len(rows)))
 	if len(exempting) > 0 {
@@ -176,7 +188,8 @@ func allShards() []uint8 {
 	return list
 }
 
-// holds gives Redis the mutes and bans that hold now.
+// holds gives Redis the mutes and bans that hold now, and ends those that were lifted: a Redis that came back with older
+// things may have them again.
 func (w *sweep) holds(ctx context.Context) error {
 	if err := w.mutes(ctx); err != nil {
 		return err
@@ -187,13 +200,11 @@ func (w *sweep) holds(ctx context.Context) error {
 func (w *sweep) mutes(ctx context.Context) error {
 	var after store.HoldKey
 	for {
-		page, err := w.sync.store.ActiveMutes(ctx, w.shards, after, groupsAPage)
+		page, err := w.sync.store.MutesForPublish(ctx, w.shards, after, groupsAPage)
 		if err != nil {
 			return fmt.Errorf("read mutes: %w", err)
 		}
-		err = inParallel(len(page), func(i int) error {
-			return w.sync.call(ctx, func(ctx context.Context) error { return w.sync.putMute(ctx, page[i]) })
-		})
+		err = inParallel(len(page), func(i int) error { return w.sync.bringMute(ctx, page[i]) })
 		if err != nil || len(page) < groupsAPage {
 			return err
 		}
@@ -205,16 +216,11 @@ func (w *sweep) mutes(ctx context.Context) error {
 func (w *sweep) bans(ctx context.Context) error {
 	var after store.HoldKey
 	for {
-		page, err := w.sync.store.ActiveBans(ctx, w.shards, after, groupsAPage)
+		page, err := w.sync.store.BansForPublish(ctx, w.shards, after, groupsAPage)
 		if err != nil {
 			return fmt.Errorf("read bans: %w", err)
 		}
-		err = inParallel(len(page), func(i int) error {
-			b := page[i]
-			return w.sync.call(ctx, func(ctx context.Context) error {
-				return w.sync.publisher.PutBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS, b.EndMS)
-			})
-		})
+		err = inParallel(len(page), func(i int) error { return w.sync.bringBan(ctx, page[i]) })
 		if err != nil || len(page) < groupsAPage {
 			return err
 		}
