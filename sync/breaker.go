@@ -57,7 +57,8 @@ func (b *breaker) shut() bool {
 	return true
 }
 
-// unanswered reports whether err means that Redis is away, not that it answered with an error.
+// unanswered reports whether err means that Redis is away, or takes no writes at present; not that it answered with an
+// error of this call's own.
 func unanswered(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -66,7 +67,7 @@ func unanswered(err error) bool {
 	if !errors.As(err, &reply) {
 		return true
 	}
-	for _, prefix := range []string{"LOADING", "CLUSTERDOWN", "MASTERDOWN"} {
+	for _, prefix := range []string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "OOM", "MISCONF", "NOREPLICAS"} {
 		if strings.HasPrefix(reply.Error(), prefix) {
 			return true
 		}
@@ -86,11 +87,24 @@ func (s *Sync) call(ctx context.Context, fn func(context.Context) error) error {
 	return s.probe(ctx, fn)
 }
 
+// nodes are shards that lie on every server.
+func (s *Sync) nodes() []uint8 {
+	if s.cfg.SingleNode {
+		return []uint8{0}
+	}
+	return allShards()
+}
+
 // probe is call whatever the breaker says. When Redis is back it wakes whoever has something to publish.
 func (s *Sync) probe(ctx context.Context, fn func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
 	err := fn(limited)
+	if s.breaker.isAway() && !unanswered(err) { // a full one, or a replica, answers all the same
+		if proof := s.publisher.ProveWrites(limited, s.nodes()); unanswered(proof) {
+			err = proof
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 	case unanswered(err):

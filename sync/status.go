@@ -20,6 +20,7 @@ const (
 	laneFleet    = "fleet"
 	laneEpochs   = "epochs"
 	laneEvents   = "events"
+	laneServers  = "servers" // restarts of Redis, and whether it takes writes
 	laneAudit    = "audit"
 	laneCleanup  = "cleanup"
 )

@@ -129,7 +129,7 @@ func (c *Config) setDefaults() {
 // too: the loops keep trying. It returns nil when ctx was cancelled.
 func (s *Sync) Run(ctx context.Context) error {
 	loops := []func(context.Context){
-		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runEvents, s.runHousekeeping, s.runCompleter,
+		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runServers, s.runEvents, s.runHousekeeping, s.runCompleter,
 	}
 	for range s.cfg.Workers {
 		loops = append(loops, s.runWorker)
