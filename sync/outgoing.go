@@ -68,7 +68,7 @@ func (s *Sync) runListener(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.store.Listen(ctx, func(payload string) {
 			wait = least
-			s.hear(payload)
+			s.hear(ctx, payload)
 		})
 		if ctx.Err() != nil {
 			return
@@ -82,9 +82,9 @@ func (s *Sync) runListener(ctx context.Context) {
 }
 
 // hear takes a notification. The empty one says that listening is in force.
-func (s *Sync) hear(payload string) {
+func (s *Sync) hear(ctx context.Context, payload string) {
 	if payload == "" {
-		s.report.outcome(laneListen, nil, s.cfg.Now())
+		s.noteError(ctx, laneListen, nil)
 		poke(s.pollNow)
 		return
 	}
