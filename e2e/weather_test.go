@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,9 @@ func TestRedisAway(t *testing.T) {
 	eventually(t, 5*time.Second, "the answer says so", func() bool {
 		return i.call(t, http.MethodGet, "/v1/groups/g/policy", "").at("pending") == false
 	})
+	if out := i.output.String(); strings.Contains(out, "\nredis: ") {
+		t.Errorf("the Redis client writes beside the log:\n%s", out)
+	}
 }
 
 func TestC54_FlushedRedisIsWholeAgain(t *testing.T) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ func redisOptions(text string) (*redis.UniversalOptions, error) {
 	options := &redis.UniversalOptions{
 		DialTimeout: redisDialTimeout, ReadTimeout: redisCallTimeout, WriteTimeout: redisCallTimeout,
 		ContextTimeoutEnabled: true, MaxRetries: 1,
+		DialerRetries: 1, // else a refused connection is tried for half a second, and each caller waits
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(part))
@@ -43,6 +46,14 @@ func redisOptions(text string) (*redis.UniversalOptions, error) {
 	}
 	options.IsClusterMode = len(options.Addrs) > 1 && options.MasterName == ""
 	return options, nil
+}
+
+// redisLog takes what the Redis client itself would print to standard error: a line for each dial that fails.
+type redisLog struct{ log *slog.Logger }
+
+// Printf implements the client's logger.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.LogAttrs(ctx, slog.LevelDebug, "redis client", slog.String("line", fmt.Sprintf(format, v...)))
 }
 
 // singleNode tells one server (behind sentinels or not) from a cluster.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -19,6 +20,7 @@ import (
 // serve is the command: it runs until ctx ends.
 func serve(ctx context.Context, s Settings, w World) error {
 	// The stores outlive the signal by the time of draining, so what newProgram starts does not end with ctx.
+	redis.SetLogger(redisLog{w.Log}) // the whole process has one
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	p, err := newProgram(life, s, w)
