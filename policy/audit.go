@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"strconv"
+	"strings"
+)
+
+// AuditRecord is an audit entry with all that its proof needs. Its hash covers every field but MAC.
+type AuditRecord struct {
+	ID       string
+	Seq      int64 // from 1, without gaps; 0 until the entry is sealed
+	AtMicros int64 // µs since 1970 UTC
+	Role     string
+	Channel  string
+	Action   string
+	GroupID  string
+
+	Actor, Address                string // who: may be erased
+	Target, Before, After, Reason string // what: may be erased; Before and After are JSON, "" = nothing
+
+	RequestID      string
+	Who, What      AuditSeal
+	MAC            []byte // made with the audit key when the entry is written
+	PrevHash, Hash string // hex; the first entry has no hash before it
+}
+
+// AuditSeal stands for a personal part of an entry: a salt as long as the texts are there; the digest instead once they
+// are erased.
+type AuditSeal struct{ Salt, Digest []byte }
+
+// AuditSaltBytes is the length of a salt.
+const AuditSaltBytes = 16
+
+// Erased says that the texts were erased.
+func (s AuditSeal) Erased() bool { return s.Digest != nil }
+
+// Erase is the seal that stays when the texts go.
+func (s AuditSeal) Erase(texts ...string) AuditSeal { return AuditSeal{Digest: s.digest(texts)} }
+
+// digest is the salted digest of the texts. A seal that has both or none of its parts, or has texts although they were
+// erased, has a digest that belongs to nothing.
+func (s AuditSeal) digest(texts []string) []byte {
+	if s.Erased() {
+		if s.Salt != nil || strings.Join(texts, "") != "" {
+			return nil
+		}
+		return s.Digest
+	}
+	c := newCanon("pacekeeper audit part 1")
+	c.bytes(s.Salt)
+	for _, text := range texts {
+		c.text(text)
+	}
+	return c.Sum(nil)
+}
+
+// EraseWho returns the record without actor and address.
+func (r AuditRecord) EraseWho() AuditRecord {
+	r.Who = r.Who.Erase(r.Actor, r.Address)
+	r.Actor, r.Address = "", ""
+	return r
+}
+
+// EraseWhat returns the record without target, before, after and reason.
+func (r AuditRecord) EraseWhat() AuditRecord {
+	r.What = r.What.Erase(r.Target, r.Before, r.After, r.Reason)
+	r.Target, r.Before, r.After, r.Reason = "", "", "", ""
+	return r
+}
+
+// content is the digest of what the entry says, whatever its number.
+func (r AuditRecord) content() []byte {
+	c := newCanon("pacekeeper audit entry 1")
+	c.text(r.ID)
+	c.number(r.AtMicros)
+	for _, text := range [...]string{r.Role, r.Channel, r.Action, r.GroupID, r.RequestID} {
+		c.text(text)
+	}
+	c.bytes(r.Who.digest([]string{r.Actor, r.Address}))
+	c.bytes(r.What.digest([]string{r.Target, r.Before, r.After, r.Reason}))
+	return c.Sum(nil)
+}
+
+// Sign is the MAC of the entry: nobody without the key can write one that a server did not.
+func (r AuditRecord) Sign(key []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write(r.content())
+	return m.Sum(nil)
+}
+
+// Link is the hash of the entry in its place behind the hash prev; hex.
+func (r AuditRecord) Link(prev string) string {
+	c := newCanon("pacekeeper audit link 1")
+	c.text(prev)
+	c.number(r.Seq)
+	c.bytes(r.content())
+	return hex.EncodeToString(c.Sum(nil))
+}
+
+// AuditHead names the last entry of the chain; the zero AuditHead that of an empty one.
+type AuditHead struct {
+	Seq  int64
+	Hash string // hex
+}
+
+// String is seq:hash, as ?expect_head= takes it.
+func (h AuditHead) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
+
+// ParseAuditHead reads seq:hash. CodeMalformed.
+func ParseAuditHead(text string) (AuditHead, error) {
+	number, sum, _ := strings.Cut(text, ":")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	raw, hexErr := hex.DecodeString(sum)
+	h := AuditHead{Seq: seq, Hash: sum}
+	if err != nil || hexErr != nil || h.String() != text || (seq == 0) != (sum == "") || seq < 0 ||
+		(seq > 0 && len(raw) != sha256.Size) {
+		return AuditHead{}, Errorf(CodeMalformed, "a head is the number of its entry, a colon and 64 hexadecimal digits")
+	}
+	return h, nil
+}
+
+// Sign is the MAC of the head, as hex: HMAC-SHA256 over its number and its hash.
+func (h AuditHead) Sign(key []byte) string {
+	m := canon{hmac.New(sha256.New, key)}
+	m.text("pacekeeper audit head 1")
+	m.number(h.Seq)
+	m.text(h.Hash)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// Signed reports whether mac is the head's. An empty chain needs none: there is nothing to prove yet.
+func (h AuditHead) Signed(key []byte, mac string) bool {
+	if h == (AuditHead{}) && mac == "" {
+		return true
+	}
+	return hmac.Equal([]byte(h.Sign(key)), []byte(mac))
+}
+
+// canon writes values so that no two lists of values give the same bytes: each with its length before it.
+type canon struct{ hash.Hash }
+
+func newCanon(kind string) canon {
+	c := canon{sha256.New()}
+	c.text(kind)
+	return c
+}
+
+func (c canon) number(n int64) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the bits as they are
+	c.Write(b[:])                               // a hash never fails
+}
+
+func (c canon) text(s string) { c.bytes([]byte(s)) }
+
+func (c canon) bytes(b []byte) {
+	c.number(int64(len(b)))
+	c.Write(b)
+}

@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"crypto/hmac"
+	"fmt"
+	"slices"
+)
+
+// AuditFault is the first thing that is wrong with an audit log, and its place.
+type AuditFault struct {
+	Seq int64 // the entry's number, or the number where one should be
+	Why string
+}
+
+// AuditChain checks an audit log, entry by entry in the order of their numbers: Next for each, then End. It keeps
+// nothing but the place where it is. Not safe for concurrent use.
+type AuditChain struct {
+	// Key is the audit key; nil = the MACs are not checked.
+	Key []byte
+	// Filtered says that entries are left out on purpose: only neighbours are held against each other.
+	Filtered bool
+	// Known are heads that the chain must contain.
+	Known []AuditHead
+
+	Entries int64 // found good so far
+	Erased  int64 // of them, those of which a part was erased
+	last    AuditHead
+}
+
+// Next checks one entry; nil = good.
+func (c *AuditChain) Next(r AuditRecord) *AuditFault {
+	switch next := c.last.Seq + 1; {
+	case c.Filtered && r.Seq > next:
+		c.last = AuditHead{Seq: r.Seq - 1, Hash: r.PrevHash}
+	case r.Seq > next:
+		return fault(next, "the entry is missing: deleted or moved")
+	case r.Seq < next:
+		return fault(r.Seq, "the entry is out of order")
+	}
+	head := AuditHead{Seq: r.Seq, Hash: r.Hash}
+	switch {
+	case r.PrevHash != c.last.Hash:
+		return fault(r.Seq, "prev_hash is not the hash of the entry before: altered, swapped or put in")
+	case r.Link(c.last.Hash) != r.Hash:
+		return fault(r.Seq, "the entry does not give its hash: altered, swapped or put in")
+	case c.Key != nil && !hmac.Equal(r.Sign(c.Key), r.MAC):
+		return fault(r.Seq, "no server with this key wrote the entry: forged, or written with another key")
+	case slices.ContainsFunc(c.Known, head.unlike):
+		return fault(r.Seq, "a known head has another hash here: the log was rewritten")
+	}
+	c.last = head
+	c.Entries++
+	if r.Who.Erased() || r.What.Erased() {
+		c.Erased++
+	}
+	return nil
+}
+
+// unlike reports a known head of the same place that has another hash.
+func (h AuditHead) unlike(known AuditHead) bool { return known.Seq == h.Seq && known.Hash != h.Hash }
+
+// End holds what Next saw against the head that the log has, and the MAC that the head has; nil = good.
+func (c *AuditChain) End(head AuditHead, mac string) *AuditFault {
+	for _, known := range c.Known {
+		if known.Seq > head.Seq {
+			return fault(head.Seq+1, fmt.Sprintf("a known head is %d: the end was cut off and an old head put back", known.Seq))
+		}
+	}
+	switch {
+	case c.Filtered:
+	case c.last.Seq < head.Seq:
+		return fault(c.last.Seq+1, fmt.Sprintf("the entry is missing: the head is %d, the end was cut off", head.Seq))
+	case c.last != head:
+		return fault(head.Seq, "the head is not that of the last entry: altered, or entries were put in behind it")
+	}
+	if c.Key != nil && !head.Signed(c.Key, mac) {
+		return fault(head.Seq, "the head is not signed with this key: forged, or signed with another key")
+	}
+	return nil
+}
+
+func fault(seq int64, why string) *AuditFault { return &AuditFault{Seq: seq, Why: why} }
