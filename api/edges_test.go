@@ -99,9 +99,20 @@ func TestNotFound_OfAGroupThatIsNotThereIsTheGroups(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	for _, call := range [][2]string{
-		{"GET", "/policy"}, {"DELETE", "/policy"}, {"GET", "/policy/versions"}, {"GET", "/policy/versions/1"}, {"GET", "/exemptions"},
-		{"GET", "/exemptions/u1"}, {"DELETE", "/exemptions/u1"}, {"GET", "/mutes"}, {"GET", "/mutes/u1"}, {"DELETE", "/mutes/u1"},
-		{"GET", "/bans"}, {"DELETE", "/bans/message/u1"}, {"DELETE", "/bans/NOPE/u1"}, {"DELETE", ""},
+		{"GET", "/policy"},
+		{"DELETE", "/policy"},
+		{"GET", "/policy/versions"},
+		{"GET", "/policy/versions/1"},
+		{"GET", "/exemptions"},
+		{"GET", "/exemptions/u1"},
+		{"DELETE", "/exemptions/u1"},
+		{"GET", "/mutes"},
+		{"GET", "/mutes/u1"},
+		{"DELETE", "/mutes/u1"},
+		{"GET", "/bans"},
+		{"DELETE", "/bans/message/u1"},
+		{"DELETE", "/bans/NOPE/u1"},
+		{"DELETE", ""},
 	} {
 		b.call(call[0], "/v1/groups/nowhere"+call[1], "", "If-Match: *").want(404).is("detail", `"no such group"`)
 	}
