@@ -289,7 +289,7 @@ local f1, f2, f3, f4 = byte(program, 18, 21)
 local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
 local banned = by_window and ban_for > 0 and not soft
 if banned then
-  ban_start, ban_end, write = now, now + ban_for, true
+  ban_start, ban_end, write = now > ban_start and now or ban_start + 1, now + ban_for, true -- a start never recurs
   if ban_for > wait then wait = ban_for end
   if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
 end
@@ -314,7 +314,7 @@ if struck then
     elseif penalty == 120 then
       hold, cause = 86400000, 120
     end
-    mute_start, mute_step = now, step
+    mute_start, mute_step = now > mute_start and now or mute_start + 1, step
     if now + hold > mute_end then mute_end = now + hold end
     if mute_end - now > wait then wait = mute_end - now end
   end

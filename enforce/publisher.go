@@ -122,13 +122,3 @@ func (p *Publisher) exemptions(
 	}
 	return Result(n), nil
 }
-
-// NowMS is the clock of the Redis that holds a group, in ms since the epoch; it names mutes and bans.
-func (p *Publisher) NowMS(ctx context.Context, group string) (int64, error) {
-	const source = "local t = redis.call('TIME') return t[1] * 1000 + (t[2] - t[2] % 1000) / 1000"
-	now, err := p.rdb.Eval(ctx, source, []string{p.keys.Epoch(Shard(group))}).Int64()
-	if err != nil {
-		return 0, fmt.Errorf("read the clock: %w", err)
-	}
-	return now, nil
-}

@@ -164,12 +164,13 @@ type finding struct {
 	log                      []uint32 // repaired and inside the window, oldest first
 	changed                  bool     // a time later than now was set to now
 	validCost                bool
+	banStart                 int64 // of the ban before, even where a write drops it: starts never go back
 }
 
 // measure reads the limits. Times later than now come from a clock that stepped back: they count as now, so that no
 // wait exceeds the interval or the period.
 func measure(p Compiled, st ActionState, a Attempt) finding {
-	f := finding{last: st.LastMS, validCost: a.Cost >= 0}
+	f := finding{last: st.LastMS, validCost: a.Cost >= 0, banStart: st.BanStartMS}
 	if !p.Enabled {
 		return f
 	}
@@ -284,7 +285,7 @@ func penalise(
 	banned := byWindow && p.BanForMS > 0
 	if banned {
 		st = f.state(st, 0, a.NowMS)
-		st.BanStartMS, st.BanEndMS = a.NowMS, a.NowMS+p.BanForMS
+		st.BanStartMS, st.BanEndMS = max(a.NowMS, f.banStart+1), a.NowMS+p.BanForMS
 		e.BanStartMS, e.BanEndMS = st.BanStartMS, st.BanEndMS
 		d.WaitMS = max(d.WaitMS, p.BanForMS)
 	}
@@ -324,8 +325,9 @@ func (m MemberRecord) struck(p Compiled, left, now int64, e *Event) MemberRecord
 		if m.Cause == CauseLifted {
 			m.MuteEndMS = 0
 		}
-		m.MuteStartMS, m.MuteEndMS, m.Cause, m.Step = now, max(m.MuteEndMS, now+forMS), cause, e.Step
-		e.Cause, e.MuteStartMS, e.MuteEndMS = cause, now, m.MuteEndMS
+		// A new mute starts after the one before, whatever the clocks say: its start is what it is known by.
+		m.MuteStartMS, m.MuteEndMS, m.Cause, m.Step = max(now, m.MuteStartMS+1), max(m.MuteEndMS, now+forMS), cause, e.Step
+		e.Cause, e.MuteStartMS, e.MuteEndMS = cause, m.MuteStartMS, m.MuteEndMS
 	}
 	m.HeldUntilMS = max(now, m.HeldUntilMS, e.BanEndMS)
 	if m.Cause != CauseLifted {

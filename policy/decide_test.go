@@ -219,6 +219,25 @@ func TestClockSteppingBackNeverProlongsAWait(t *testing.T) {
 	}
 }
 
+// TestHoldsStartLaterThanTheOnesBefore: a start is what a mute or a ban is known by, so it never recurs nor goes back,
+// whatever the clocks of servers and Redis say; else a lift of the one before would count for the new one.
+func TestHoldsStartLaterThanTheOnesBefore(t *testing.T) {
+	t.Parallel()
+	p := basic()
+	p.BanForMS = 7000
+	ahead := start + 10_000 // a server whose clock is 10 s ahead muted, and lifted
+	before := start - 1
+	st := policy.ActionState{LastMS: before, BanStartMS: ahead, Log: slices.Repeat([]uint32{uint32(before)}, 8)} //nolint:gosec // mod 2^32 is the format
+	m := policy.MemberRecord{Strikes: 2, HeldUntilMS: start, MuteStartMS: ahead, MuteEndMS: start, Cause: policy.CauseLifted}
+	d, st, m, e := policy.Decide(p, st, m, policy.Attempt{NowMS: start + 1000, Cost: 1})
+	if d.Step != 1 || e == nil || e.MuteStartMS != ahead+1 || e.BanStartMS != ahead+1 {
+		t.Fatalf("decided %+v, event %+v; want both holds to start at %d", d, e, ahead+1)
+	}
+	if m.MuteEndMS != start+61_000 || st.BanEndMS != start+8000 {
+		t.Errorf("the ends do not depend on the starts: mute %d, ban %d", m.MuteEndMS, st.BanEndMS)
+	}
+}
+
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	muted := func(c policy.Cause) policy.MemberRecord {
