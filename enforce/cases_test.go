@@ -328,10 +328,7 @@ func TestC25_ModeratorBeatsExemptionBeatsLadder(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		k := newKit(t, rdb, p0())
-		now, err := k.pub.NowMS(t.Context(), group)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := k.now()
 		client := enforce.New(enforce.Config{Redis: rdb})
 		ask := func(roles ...string) policy.DecisionCode {
 			d, err := client.Check(t.Context(), enforce.Request{Action: "message", Group: group, User: user, Roles: roles})

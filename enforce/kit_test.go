@@ -34,6 +34,16 @@ func newKit(t *testing.T, rdb redis.UniversalClient, p policy.Compiled) *kit {
 	return k
 }
 
+// now is the clock of Redis, in ms since the epoch.
+func (k *kit) now() int64 {
+	k.t.Helper()
+	now, err := k.rdb.Time(k.t.Context()).Result()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return now.UnixMilli()
+}
+
 // p0 is the default policy of the cases.
 func p0() policy.Compiled {
 	p := policy.FactoryPolicy("message")

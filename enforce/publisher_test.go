@@ -204,10 +204,7 @@ func TestBanPutAndLift(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		k := newKit(t, rdb, p0())
 		client := enforce.New(enforce.Config{Redis: rdb, Timeout: time.Minute})
-		now, err := k.pub.NowMS(t.Context(), group)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := k.now()
 		put := func() {
 			if err := k.pub.PutBan(t.Context(), "message", group, user, now, now+600_000); err != nil {
 				t.Fatal(err)

@@ -124,14 +124,18 @@ func TestAuditEntrySaysWhoWhatWhenWhereWhy(t *testing.T) {
 		register(t, s, "g1")
 		c.advance(time.Second)
 		save(t, s, "g1", interval("3000"))
-		got := must(s.ListAudit(t.Context(), store.AuditQuery{Limit: 1}))(t).Items[0]
+		page := must(s.ListAudit(t.Context(), store.AuditQuery{}))(t).Items
+		got := page[0]
 		want := store.AuditEntry{
 			Seq: 2, At: c.now().UTC(), Actor: "Mei", Role: "operator", Channel: "api", Action: "policy.update", Target: "g1",
 			GroupID: "g1", Before: "{}", After: interval("3000"), Reason: "quieter nights", RequestID: "req-1",
-			Address: "192.0.2.7",
+			Address: "192.0.2.7", Erased: []string{}, PrevHash: page[1].Hash, Hash: got.Hash,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+		if len(got.Hash) != 64 || got.Hash == got.PrevHash || page[1].PrevHash != "" {
+			t.Errorf("hashes %q, %q, %q", page[1].PrevHash, got.PrevHash, got.Hash)
 		}
 	})
 }

@@ -169,32 +169,40 @@ func (t *tx) writePolicy(a Actor, row policyRow, text string, e policyEdit) erro
 	t.finally("UPDATE groups SET document = ?, version = ?, updated_at = ? WHERE id = ?",
 		text, c.Version, t.now.UnixMicro(), row.Group.ID)
 	t.insertVersion(a, row.Group.ID, c.Version, e.kind, text)
-	t.audit(a, entry{
-		action: e.action, target: row.Group.ID, groupID: row.Group.ID, before: row.Group.Document, after: text,
-	})
+	t.audit(a, policyEntry(row, text, e))
 	t.enqueue(c)
 	return nil
 }
 
+func policyEntry(row policyRow, text string, e policyEdit) entry {
+	return entry{action: e.action, target: row.Group.ID, groupID: row.Group.ID, before: row.Group.Document, after: text}
+}
+
 // writeAtOnce is the whole write in one statement. Each part takes its rows from g, so that nothing is written unless
-// the group is still at the version that was read.
+// the group is still at the version that was read. The casts stand as :: because gorm takes ( ? for a list.
 const writeAtOnce = `WITH g AS (
 		UPDATE groups SET document = ?, version = version + 1, updated_at = ?
 		WHERE id = ? AND version = ? AND archived_at IS NULL RETURNING id, version, updated_at),
 	v AS (INSERT INTO policy_versions (group_id, version, kind, document, at, actor, role, channel, reason)
 		SELECT id, version, ?, ?, updated_at, ?, ?, ?, ? FROM g),
 	a AS (` + insertAudit + `
-		SELECT ?, updated_at, ?, ?, ?, ?, id, id AS group_id, ?, ?, ?, ?, ?, '', '' FROM g),
+		SELECT ?, updated_at, ?, ?, ?, ?, id, id AS group_id, ?, ?, ?, ?, ?,
+			?::bytea, ?::bytea, ?::bytea, '', '' FROM g),
 	o AS (` + insertOutbox + `
 		SELECT ?, ?, id, '', '', version, updated_at, CAST(? AS bigint) FROM g)
 	SELECT count(*) FROM g`
 
 func (t *tx) writePolicyAtOnce(a Actor, row policyRow, text string, e policyEdit, c Change) error {
+	r, err := t.store.record(a, policyEntry(row, text, e), t.now)
+	if err != nil {
+		return err
+	}
 	var saved int64
-	err := one(t.Raw(writeAtOnce,
+	err = one(t.Raw(writeAtOnce,
 		text, t.now.UnixMicro(), row.Group.ID, row.Group.Version,
 		e.kind, text, a.Name, a.Role, a.Channel, a.Reason,
-		t.store.cfg.NewID(), a.Name, a.Role, a.Channel, e.action, row.Group.Document, text, a.Reason, a.RequestID, a.Address,
+		r.ID, r.Actor, r.Role, r.Channel, r.Action, r.Before, r.After, r.Reason, r.RequestID, r.Address,
+		r.Who.Salt, r.What.Salt, r.MAC,
 		c.OutboxID, string(c.Kind), t.store.claimedUntil(c),
 	), &saved)
 	if err != nil {

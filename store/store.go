@@ -20,7 +20,7 @@ import (
 	"github.com/pacekeeper/pacekeeper/migrations"
 )
 
-// Config is what Open needs. Now, NewID and Random are required.
+// Config is what Open needs. Now, NewID, Random and AuditKey are required.
 type Config struct {
 	// DatabaseURL is postgres://… (or a keyword DSN) for Postgres, sqlite:<path> for SQLite.
 	DatabaseURL string
@@ -28,8 +28,10 @@ type Config struct {
 	Now func() time.Time
 	// NewID makes the ids of rows: UUIDv7, so that they sort by time.
 	NewID func() string
-	// Random makes the secrets of tokens: crypto/rand.Reader outside of tests.
+	// Random makes the secrets of tokens and the salts of the audit: crypto/rand.Reader outside of tests.
 	Random io.Reader
+	// AuditKey signs the entries of the audit log and its head: 32 bytes or more, the same in all instances, for good.
+	AuditKey []byte
 	// OnCommit receives each change that Redis must learn of, after its commit, on the caller's goroutine. It must not
 	// block. Nil = nobody listens in this process; the outbox poll finds the rows.
 	OnCommit func(Change)
@@ -47,6 +49,7 @@ type Store struct {
 	dialect dialect
 	systems systemCache
 	tokens  tokenCache
+	heads   lastHead
 	writer  chan struct{}  // one token: SQLite's writers queue here instead of polling for the file lock
 	work    sync.WaitGroup // refreshes of tokens beside their requests
 }
@@ -54,6 +57,7 @@ type Store struct {
 const (
 	defaultMaxConns = 20
 	defaultTimeout  = 1500 * time.Millisecond
+	minAuditKey     = 32 // bytes
 )
 
 // Open prepares the pool. It does not connect to Postgres: a database that is away is found by the first call. A SQLite
@@ -61,6 +65,9 @@ const (
 func Open(cfg Config) (*Store, error) {
 	if cfg.Now == nil || cfg.NewID == nil || cfg.Random == nil {
 		return nil, errors.New("store: Now, NewID and Random are required")
+	}
+	if len(cfg.AuditKey) < minAuditKey {
+		return nil, errors.New("store: AuditKey must have 32 bytes or more")
 	}
 	if cfg.MaxConns == 0 {
 		cfg.MaxConns = defaultMaxConns

@@ -15,6 +15,7 @@ type tx struct {
 	store   *Store
 	now     time.Time
 	last    []statement
+	fault   error // of what the end would send
 	changes []Change
 }
 
@@ -32,8 +33,8 @@ func (t *tx) finally(sql string, args ...any) {
 // flush sends the last statements. Postgres takes them as one, which spares the rows' locks a round trip for each;
 // SQLite knows no writes in WITH, and has no round trips.
 func (t *tx) flush() error {
-	if len(t.last) == 0 {
-		return nil
+	if t.fault != nil || len(t.last) == 0 {
+		return t.fault
 	}
 	if t.store.dialect.postgres {
 		sql, args := together(t.last)

@@ -207,7 +207,7 @@ type TokenInput struct {
 	ExpiresAt time.Time
 }
 
-// AuditEntry is one change. Before and After are JSON, "" = nothing. Hashes are empty until the chain is built.
+// AuditEntry is one change. Before and After are JSON, "" = nothing. Hashes are hex; the first entry has none before it.
 type AuditEntry struct {
 	Seq       int64
 	At        time.Time
@@ -222,6 +222,7 @@ type AuditEntry struct {
 	Reason    string
 	RequestID string
 	Address   string
+	Erased    []string // the parts of which the texts were erased: who (actor, address), what (target, before, after, reason)
 	PrevHash  string
 	Hash      string
 }

@@ -46,4 +46,18 @@ func lay(ctx context.Context, s Settings, w World) (foundation, error) {
 	}, nil
 }
 
+// databaseOf is the database in use and the audit key that belongs to it, for commands that run beside a server.
+func databaseOf(s Settings, w World) (url string, key []byte, err error) {
+	if !s.Embedded() {
+		key, err = base64.StdEncoding.DecodeString(s.AuditKey)
+		return s.DatabaseURL, key, err
+	}
+	dir, err := dataDir(s.DataDir, w.Getenv)
+	if err != nil {
+		return "", nil, err
+	}
+	key, err = auditKey(dir)
+	return embeddedURL(dir), key, err
+}
+
 func embeddedURL(dir string) string { return "sqlite:" + filepath.Join(dir, databaseFile) }

@@ -118,7 +118,7 @@ func (p *Program) redis() (redis.UniversalClient, error) {
 }
 
 func (p *Program) openStore(onCommit func(store.Change)) (*store.Store, error) {
-	opened, err := store.Open(storeConfig(p.foundation.databaseURL, p.world, onCommit))
+	opened, err := store.Open(storeConfig(p.foundation.databaseURL, p.foundation.auditKey, p.world, onCommit))
 	if err != nil {
 		return nil, err
 	}

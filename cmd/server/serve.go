@@ -125,8 +125,10 @@ func (p *Program) greet(ctx context.Context) error {
 	return err
 }
 
-func storeConfig(databaseURL string, w World, onCommit func(store.Change)) store.Config {
-	return store.Config{DatabaseURL: databaseURL, Now: w.Now, NewID: w.NewID, Random: rand.Reader, OnCommit: onCommit}
+func storeConfig(databaseURL string, auditKey []byte, w World, onCommit func(store.Change)) store.Config {
+	return store.Config{
+		DatabaseURL: databaseURL, Now: w.Now, NewID: w.NewID, Random: rand.Reader, AuditKey: auditKey, OnCommit: onCommit,
+	}
 }
 
 func processMetrics() []prometheus.Collector {
@@ -135,15 +137,11 @@ func processMetrics() []prometheus.Collector {
 
 // makeToken is the command `token`: it makes an operator token on the database in use, beside a running server.
 func makeToken(ctx context.Context, s Settings, w World, name string) (err error) {
-	databaseURL := s.DatabaseURL
-	if s.Embedded() {
-		dir, err := dataDir(s.DataDir, w.Getenv)
-		if err != nil {
-			return err
-		}
-		databaseURL = embeddedURL(dir)
+	databaseURL, key, err := databaseOf(s, w)
+	if err != nil {
+		return err
 	}
-	opened, err := store.Open(storeConfig(databaseURL, w, nil))
+	opened, err := store.Open(storeConfig(databaseURL, key, w, nil))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// AuditExport reads the entries that a query selects, oldest first, up to the head that the log had at the beginning.
+// Call Next until Done. Not safe for concurrent use.
+type AuditExport struct {
+	store    *Store
+	where    string
+	args     []any
+	filtered bool
+	row      headRow
+	after    int64 // the last number that was looked at
+	count    int64
+}
+
+// ExportAudit seals and begins an export; cursor and limit of the query are not looked at.
+func (s *Store) ExportAudit(ctx context.Context, q AuditQuery) (*AuditExport, error) {
+	q.Cursor = ""
+	where, args, err := q.where()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.SealAudit(ctx); err != nil {
+		return nil, err
+	}
+	x := &AuditExport{store: s, where: where, args: args, filtered: len(args) > 0}
+	err = s.read(ctx, func(db *gorm.DB) error {
+		x.row, err = readHead(db)
+		return err
+	})
+	return x, err
+}
+
+// Done reports that all was read.
+func (x *AuditExport) Done() bool { return x.after >= min(x.row.Seq, x.row.Top) }
+
+// Footer is what ends the export.
+func (x *AuditExport) Footer() policy.AuditFooter {
+	return policy.AuditFooter{Count: x.count, Head: x.row.head(), MAC: x.row.HMAC, Filtered: x.filtered}
+}
+
+const (
+	exportSpan = 1000    // numbers that one page looks at, whatever the filters leave of them
+	pageBytes  = 4 << 20 // a page ends with the entry whose documents make it so long
+)
+
+// Next reads a page; an empty one is no end.
+func (x *AuditExport) Next(ctx context.Context) (page []policy.AuditRecord, err error) {
+	until := min(x.after+exportSpan, x.row.Seq)
+	args := append(append([]any{}, x.args...), x.after, until)
+	err = x.store.read(ctx, func(db *gorm.DB) error {
+		page, err = auditRecords(db, pageBytes, "WHERE "+x.where+" AND seq > ? AND seq <= ? ORDER BY seq", args...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.after, x.count = until, x.count+int64(len(page))
+	if weight(page) >= pageBytes {
+		x.after = page[len(page)-1].Seq
+	}
+	return page, nil
+}
+
+const selectAudit = `SELECT id, COALESCE(seq, 0), at, actor, role, channel, action, target, group_id, before, after, reason,
+	request_id, address, who_salt, what_salt, who_digest, what_digest, mac, prev_hash, hash FROM audit_entries `
+
+// auditRecords reads entries without reflection: a verification reads all there are. It stops once their documents have
+// as many bytes as given; 0 = never.
+func auditRecords(db *gorm.DB, limit int, where string, args ...any) (records []policy.AuditRecord, err error) {
+	rows, err := db.Raw(selectAudit+where, args...).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for size := 0; (limit == 0 || size < limit) && rows.Next(); {
+		var r policy.AuditRecord
+		err := rows.Scan(&r.ID, &r.Seq, &r.AtMicros, &r.Actor, &r.Role, &r.Channel, &r.Action, &r.Target, &r.GroupID, &r.Before,
+			&r.After, &r.Reason, &r.RequestID, &r.Address, &r.Who.Salt, &r.What.Salt, &r.Who.Digest, &r.What.Digest, &r.MAC,
+			&r.PrevHash, &r.Hash)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+		size += len(r.Before) + len(r.After)
+	}
+	return records, rows.Err()
+}
+
+func weight(records []policy.AuditRecord) (size int) {
+	for _, r := range records {
+		size += len(r.Before) + len(r.After)
+	}
+	return size
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+// sealBatch bounds the entries of one sealing transaction, so that each stays far below the store's timeout.
+const sealBatch = 1000
+
+// SealAudit numbers the entries that have no number yet, without gaps, in the order of their times, links them into the
+// chain, moves and signs its head, and returns how many it took. Several instances may call it at once. It is meant to
+// run each second.
+func (s *Store) SealAudit(ctx context.Context) (int64, error) {
+	var total int64
+	for {
+		n, err := s.sealOnce(ctx)
+		total += n
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+}
+
+func (s *Store) sealOnce(ctx context.Context) (n int64, err error) {
+	var waiting bool
+	err = s.read(ctx, func(db *gorm.DB) error {
+		return db.Raw("SELECT EXISTS (SELECT 1 FROM audit_entries WHERE seq IS NULL)").Scan(&waiting).Error
+	})
+	if err != nil || !waiting {
+		return 0, err
+	}
+	var head policy.AuditHead
+	err = s.write(ctx, func(t *tx) error {
+		if err := s.dialect.lock(t.DB, lockSeal); err != nil {
+			return err
+		}
+		n, head, err = t.seal()
+		return err
+	})
+	if err == nil {
+		s.heads.saw(head)
+	}
+	return n, err
+}
+
+// seal takes one batch. A head that this key did not sign is moved on and stays unsigned: signing it would make what an
+// attacker wrote the truth, and refusing would keep all later entries out of the lists.
+func (t *tx) seal() (int64, policy.AuditHead, error) {
+	was, err := readHead(t.DB)
+	if err != nil {
+		return 0, policy.AuditHead{}, err
+	}
+	rows, err := auditRecords(t.DB, pageBytes, "WHERE seq IS NULL ORDER BY at, id LIMIT ?", sealBatch)
+	if err != nil || len(rows) == 0 {
+		return 0, policy.AuditHead{}, err
+	}
+	head := was.head()
+	for i := range rows {
+		rows[i].Seq, rows[i].PrevHash = head.Seq+1, head.Hash
+		rows[i].Hash = rows[i].Link(head.Hash)
+		head = policy.AuditHead{Seq: rows[i].Seq, Hash: rows[i].Hash}
+	}
+	if err := t.store.dialect.linkRows(t.DB, rows); err != nil {
+		return 0, policy.AuditHead{}, err
+	}
+	mac := ""
+	if was.head().Signed(t.store.cfg.AuditKey, was.HMAC) {
+		mac = head.Sign(t.store.cfg.AuditKey)
+	}
+	return int64(len(rows)), head,
+		t.Exec("UPDATE audit_head SET seq = ?, hash = ?, hmac = ? WHERE id = 1", head.Seq, head.Hash, mac).Error
+}
+
+type headRow struct {
+	Seq  int64
+	Hash string
+	HMAC string `gorm:"column:hmac"`
+	Top  int64 // the highest number that an entry has
+	Low  int64 // the lowest
+}
+
+func (r headRow) head() policy.AuditHead { return policy.AuditHead{Seq: r.Seq, Hash: r.Hash} }
+
+// readHead reads the head, and the numbers' range at the same moment.
+func readHead(db *gorm.DB) (row headRow, err error) {
+	err = one(db.Raw(`SELECT seq, hash, hmac, (SELECT COALESCE(max(seq), 0) FROM audit_entries) AS top,
+		(SELECT COALESCE(min(seq), 1) FROM audit_entries) AS low FROM audit_head WHERE id = 1`), &row)
+	return row, err
+}
+
+// AuditHead is the head of the chain, which operators keep elsewhere to hold the log against it later.
+func (s *Store) AuditHead(ctx context.Context) (head policy.AuditHead, err error) {
+	err = s.read(ctx, func(db *gorm.DB) error {
+		row, err := readHead(db)
+		head = row.head()
+		return err
+	})
+	return head, err
+}
+
+// lastHead remembers the furthest head that this process saw: an old one put back under its eyes does not pass.
+type lastHead struct {
+	mu   sync.Mutex
+	head policy.AuditHead
+}
+
+func (l *lastHead) saw(head policy.AuditHead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if head.Seq > l.head.Seq {
+		l.head = head
+	}
+}
+
+func (l *lastHead) get() policy.AuditHead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// linkRows writes number and hashes of sealed entries: on Postgres in one statement, from arrays of plain words, which
+// need no quoting; on SQLite, which has no round trips, one by one.
+func (d dialect) linkRows(db *gorm.DB, rows []policy.AuditRecord) error {
+	if d.postgres {
+		var ids, seqs, prevs, hashes []string
+		for _, r := range rows {
+			ids, seqs = append(ids, r.ID), append(seqs, strconv.FormatInt(r.Seq, 10))
+			prevs, hashes = append(prevs, `"`+r.PrevHash+`"`), append(hashes, r.Hash)
+		}
+		array := func(words []string) string { return "{" + strings.Join(words, ",") + "}" }
+		return db.Exec(`UPDATE audit_entries AS e SET seq = n.seq, prev_hash = n.prev_hash, hash = n.hash
+			FROM unnest(CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS text[]), CAST(? AS text[]))
+				AS n(id, seq, prev_hash, hash)
+			WHERE e.id = n.id AND e.seq IS NULL`, array(ids), array(seqs), array(prevs), array(hashes)).Error
+	}
+	for _, r := range rows {
+		err := db.Exec("UPDATE audit_entries SET seq = ?, prev_hash = ?, hash = ? WHERE id = ?",
+			r.Seq, r.PrevHash, r.Hash, r.ID).Error
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
