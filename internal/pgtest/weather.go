@@ -16,6 +16,7 @@ import (
 func (s *Server) Freeze(tb testing.TB) {
 	tb.Helper()
 	s.signal(tb, syscall.SIGSTOP)
+	tb.Cleanup(func() { s.signal(tb, syscall.SIGCONT) }) // a frozen server would keep the test's database from being dropped
 }
 
 // Thaw lets a frozen server go on.
