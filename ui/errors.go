@@ -10,11 +10,17 @@ import (
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
-// problemView is the page of a request that came to nothing.
+// problemView is the page of a request that came to nothing. Kept holds what was typed into a form that could not be
+// saved for a reason that passes, so that it can be sent again; empty for other requests. SignIn offers to sign in first.
 type problemView struct {
 	base
-	Text string
+	Text   string
+	Kept   []keptField
+	SignIn bool
 }
+
+// keptField is one value of a kept form. Label is "" for what the form sends without showing it.
+type keptField struct{ Name, Label, Value, Unit string }
 
 // answer is what a visitor is told of an error: a status and a key of the catalogue.
 type answer struct {
@@ -25,13 +31,14 @@ type answer struct {
 // answers maps the codes of errors to pages. What is not here went wrong on our side.
 func answers(code policy.Code) (answer, bool) {
 	a, ok := map[policy.Code]answer{
-		policy.CodeMalformed:   {http.StatusBadRequest, "refused"},
-		policy.CodeForbidden:   {http.StatusForbidden, "forbidden"},
-		policy.CodeNotFound:    {http.StatusNotFound, "not_found"},
-		policy.CodeConflict:    {http.StatusConflict, "refused"},
-		policy.CodeArchived:    {http.StatusConflict, "archived_note"},
-		policy.CodeInvalid:     {http.StatusUnprocessableEntity, "refused"},
-		policy.CodeUnavailable: {http.StatusServiceUnavailable, "unavailable"},
+		policy.CodeMalformed:       {http.StatusBadRequest, "refused"},
+		policy.CodeUnauthenticated: {http.StatusUnauthorized, "session_over"},
+		policy.CodeForbidden:       {http.StatusForbidden, "forbidden"},
+		policy.CodeNotFound:        {http.StatusNotFound, "not_found"},
+		policy.CodeConflict:        {http.StatusConflict, "refused"},
+		policy.CodeArchived:        {http.StatusConflict, "archived_note"},
+		policy.CodeInvalid:         {http.StatusUnprocessableEntity, "refused"},
+		policy.CodeUnavailable:     {http.StatusServiceUnavailable, "unavailable"},
 	}[code]
 	return a, ok
 }
@@ -69,7 +76,10 @@ func (u *UI) fail(err error, c echo.Context) {
 
 // problem shows a text of the catalogue; args that the text has no place for are dropped.
 func (u *UI) problem(w http.ResponseWriter, r *http.Request, status int, key string, args ...any) {
-	view := problemView{base: u.base(r, "error_head")}
+	view := problemView{base: u.base(r, "error_head"), SignIn: status == http.StatusUnauthorized}
+	if view.SignIn || status >= http.StatusInternalServerError {
+		view.Kept = view.kept(r)
+	}
 	if key != "refused" && key != "failed" {
 		args = nil
 	}
@@ -77,6 +87,23 @@ func (u *UI) problem(w http.ResponseWriter, r *http.Request, status int, key str
 	if err := u.render(w, status, "problem", view); err != nil {
 		u.cfg.Log.ErrorContext(r.Context(), "problem page failed", slog.Any("error", err))
 	}
+}
+
+// kept reads the form of a group's page as it was sent. It echoes the sender's own words alone, and only to a sender
+// who passed the check for cross-site requests.
+func (b base) kept(r *http.Request) []keptField {
+	version := r.PostFormValue("version")
+	if version == "" {
+		return nil
+	}
+	fields := []keptField{{Name: "version", Value: version}}
+	for _, f := range paceFields() {
+		fields = append(fields, keptField{Name: f.name, Label: b.Say(f.label), Value: r.PostFormValue(f.name), Unit: b.unit(f)})
+		if was := wasField(f.name); r.PostForm.Has(was) {
+			fields = append(fields, keptField{Name: was, Value: r.PostFormValue(was)})
+		}
+	}
+	return fields
 }
 
 func (u *UI) crossSite(w http.ResponseWriter, r *http.Request) {

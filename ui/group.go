@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,10 +28,14 @@ type groupView struct {
 	SaveLabel                    string
 }
 
-// fieldView is one number. Note tells that it is clamped, Fault that it cannot be read; both "" where all is well.
+// fieldView is one number. Was is the value that the form was opened with, which the form sends back beside Value. Note
+// tells that it is clamped, Fault that it cannot be read; both "" where all is well.
 type fieldView struct {
-	Name, Label, Hint, Value, Unit, Note, Fault string
+	Name, Label, Hint, Value, Was, Unit, Note, Fault string
 }
+
+// WasName is the name of the hidden input that holds Was.
+func (f fieldView) WasName() string { return wasField(f.Name) }
 
 type faultView struct{ Field, Text string }
 
@@ -84,12 +89,12 @@ func (u *UI) groupView(c echo.Context, record store.PolicyRecord) groupView {
 
 // field shows one number as requested, and says what is in force instead where it is clamped.
 func (v groupView) field(f paceField, shown pace, s *policy.System, e policy.Effective, clamps []policy.Clamp) fieldView {
-	view := fieldView{Name: f.name, Label: v.Say(f.label), Unit: f.unit}
+	view := fieldView{Name: f.name, Label: v.Say(f.label), Unit: v.unit(f)}
 	bounds, preset := f.bounds(actionBounds(s)), requestedPace(s, policy.Document{})
 	view.Hint = v.Say("none_now")
 	if value := *f.value(&shown); value != nil {
-		view.Value = f.show(*value)
-		view.Hint = v.Say(f.rangeHint, f.show(bounds.Min), f.show(bounds.Max), f.text(&preset, ""))
+		view.Value, view.Was = f.show(*value), f.show(*value)
+		view.Hint = v.Say(f.rangeHint, f.show(bounds.Min), f.show(bounds.Max), f.text(&preset))
 	}
 	inForce := f.effective(e.Actions[paceAction])
 	for _, clamp := range clamps {
@@ -97,7 +102,7 @@ func (v groupView) field(f paceField, shown pace, s *policy.System, e policy.Eff
 		case clamp.Path == f.path && view.Value != "":
 			view.Note = v.Say(f.clamped, view.Value, f.show(inForce))
 		case view.Value == "" && inForce != 0 && clamp.Bound == "forbidden" && (clamp.Path == f.path || clamp.Path == windowPath):
-			view.Note = v.Say("forbidden_none", f.show(inForce)+f.unitText())
+			view.Note = v.Say("forbidden_none", v.withUnit(f, f.show(inForce)))
 		}
 	}
 	return view
@@ -106,27 +111,33 @@ func (v groupView) field(f paceField, shown pace, s *policy.System, e policy.Eff
 // windowPath is where a clamp of a whole window is reported.
 const windowPath = "/actions/message/window"
 
-func (f paceField) unitText() string {
+// unit is the field's unit in the page's language, "" for a bare number.
+func (b base) unit(f paceField) string {
 	if f.unit == "" {
 		return ""
 	}
-	return " " + f.unit
+	return b.Say(f.unit)
 }
 
-// withUnit shows the field of a pace as people read it.
-func (f paceField) withUnit(p *pace, none string) string {
+// withUnit puts the field's unit behind a number.
+func (b base) withUnit(f paceField, number string) string {
+	return strings.TrimSpace(number + " " + b.unit(f))
+}
+
+// asked shows the field of a pace as people read it.
+func (b base) asked(f paceField, p *pace) string {
 	if *f.value(p) == nil {
-		return none
+		return b.Say("none")
 	}
-	return f.text(p, none) + f.unitText()
+	return b.withUnit(f, f.text(p))
 }
 
-// text shows the field of a pace, or none where it has no limit.
-func (f paceField) text(p *pace, none string) string {
+// text shows the field of a pace as the form holds it, "" where it has no limit.
+func (f paceField) text(p *pace) string {
 	if value := *f.value(p); value != nil {
 		return f.show(*value)
 	}
-	return none
+	return ""
 }
 
 func actionBounds(s *policy.System) policy.ActionBounds {

@@ -21,11 +21,14 @@ type conflictView struct {
 
 type conflictRow struct{ Label, Was, Theirs, Yours string }
 
-// submission is a sent form: the version it started from, and what each field said.
+// submission is a sent form: the version it started from, what each field said when it was opened, and what it says now.
 type submission struct {
-	version int64
-	texts   map[string]string
+	version    int64
+	was, texts map[string]string
 }
+
+// wasField is the name of the hidden input that holds what a field said when the form was opened.
+func wasField(name string) string { return name + "-was" }
 
 func (u *UI) saveGroup(c echo.Context) error {
 	record, err := u.visible(c)
@@ -39,13 +42,13 @@ func (u *UI) saveGroup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	started, err := u.startedFrom(c, record, form.version)
+	started, err := u.startedFrom(c, record, form)
 	if err != nil {
 		return err
 	}
 	want, faults := u.read(c, form, started)
 	if len(faults) > 0 {
-		return u.showFaults(c, record, form, faults)
+		return u.showFaults(c, record, form, faults, nil)
 	}
 	if form.version != record.Version {
 		return u.showConflict(c, record, form.version, started, want)
@@ -58,22 +61,44 @@ func readForm(c echo.Context) (submission, error) {
 	if err != nil || version < 0 {
 		return submission{}, policy.Errorf(policy.CodeMalformed, "the form names no version")
 	}
-	form := submission{version: version, texts: map[string]string{}}
+	form := submission{version: version, was: map[string]string{}, texts: map[string]string{}}
 	for _, f := range paceFields() {
 		form.texts[f.name] = strings.TrimSpace(c.FormValue(f.name))
+		if c.Request().Form.Has(wasField(f.name)) {
+			form.was[f.name] = c.FormValue(wasField(f.name))
+		}
 	}
 	return form, nil
 }
 
-// startedFrom is the pace that the visitor saw when he opened the form.
-func (u *UI) startedFrom(c echo.Context, record store.PolicyRecord, version int64) (pace, error) {
-	switch version {
+// opened is the pace that the form says it was opened with; false where it does not say so in full.
+func (s submission) opened() (p pace, ok bool) {
+	for _, f := range paceFields() {
+		text, said := s.was[f.name]
+		value, read := f.parse(text)
+		if !said || (text != "" && !read) {
+			return pace{}, false
+		}
+		if read {
+			*f.value(&p) = &value
+		}
+	}
+	return p, true
+}
+
+// startedFrom is the pace that the visitor saw when he opened the form: what the form says, since the defaults may have
+// moved meanwhile, else what its version asks for today.
+func (u *UI) startedFrom(c echo.Context, record store.PolicyRecord, form submission) (pace, error) {
+	if p, ok := form.opened(); ok {
+		return p, nil
+	}
+	switch form.version {
 	case record.Version:
 		return requestedPace(record.System, record.Document), nil
 	case 0:
 		return requestedPace(record.System, policy.Document{}), nil
 	}
-	old, err := u.cfg.Store.Version(c.Request().Context(), record.Group.ID, version)
+	old, err := u.cfg.Store.Version(c.Request().Context(), record.Group.ID, form.version)
 	if err != nil {
 		return pace{}, err
 	}
@@ -107,7 +132,7 @@ func (u *UI) save(c echo.Context, record store.PolicyRecord, form submission, st
 	principal := principalOf(r)
 	saved, changed, err := u.cfg.Store.UpdatePolicy(r.Context(), u.actor(c, principal), record.Group.ID, store.Exactly(form.version),
 		func(s *policy.System, d policy.Document) (policy.Document, error) {
-			edited := editPace(s, d, want)
+			edited := editPace(s, d, rebase(started, want, requestedPace(s, d)))
 			if principal.Role != store.RoleGroupAdmin {
 				return edited, nil
 			}
@@ -139,9 +164,8 @@ func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, startedVer
 	view.Conflict = &conflictView{
 		Head: view.Say("conflict_head", author, current.Version), Discard: view.Say("discard", current.Version),
 	}
-	none := view.Say("none")
 	for i, f := range paceFields() {
-		view.Fields[i].Value = f.text(&merged, "")
+		view.Fields[i].Value = f.text(&merged)
 		if *f.value(&merged) == nil || !same(*f.value(&merged), *f.value(&theirs)) {
 			view.Fields[i].Note = ""
 		}
@@ -149,7 +173,7 @@ func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, startedVer
 			continue
 		}
 		view.Conflict.Rows = append(view.Conflict.Rows, conflictRow{
-			Label: view.Fields[i].Label, Was: f.withUnit(&started, none), Theirs: f.withUnit(&theirs, none), Yours: f.withUnit(&want, none),
+			Label: view.Fields[i].Label, Was: view.asked(f, &started), Theirs: view.asked(f, &theirs), Yours: view.asked(f, &want),
 		})
 	}
 	view.Badge, view.BadgeKind = view.Say("conflict_badge", current.Version, startedVersion), "bad"
@@ -157,17 +181,21 @@ func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, startedVer
 	return u.render(c.Response(), http.StatusConflict, "group", view)
 }
 
-// showFaults returns the form as it was sent, each fault beside its field. Nothing is saved.
-func (u *UI) showFaults(c echo.Context, record store.PolicyRecord, form submission, faults map[string]string) error {
+// showFaults returns the form as it was sent, each fault beside its field, those of no field above. Nothing is saved.
+func (u *UI) showFaults(c echo.Context, record store.PolicyRecord, form submission, faults map[string]string, others []faultView) error {
 	view := u.groupView(c, record)
 	view.Title, view.Version = view.Say("error_title")+view.Title, form.version
 	for i := range view.Fields {
 		f := &view.Fields[i]
 		f.Value, f.Note, f.Fault = form.texts[f.Name], "", faults[f.Name]
+		if was, ok := form.was[f.Name]; ok {
+			f.Was = was
+		}
 		if f.Fault != "" {
-			view.Faults = append(view.Faults, faultView{Field: f.Name, Text: f.Label + ": " + f.Fault})
+			view.Faults = append(view.Faults, faultView{Field: f.Name, Text: view.Say("fault_line", f.Label, f.Fault)})
 		}
 	}
+	view.Faults = append(view.Faults, others...)
 	return u.render(c.Response(), http.StatusUnprocessableEntity, "group", view)
 }
 
@@ -188,10 +216,5 @@ func (u *UI) showInvalid(c echo.Context, record store.PolicyRecord, form submiss
 		}
 		faults[name] = refused.Detail
 	}
-	if len(faults) > 0 {
-		return u.showFaults(c, record, form, faults)
-	}
-	view := u.groupView(c, record)
-	view.Title, view.Faults = view.Say("error_title")+view.Title, others
-	return u.render(c.Response(), http.StatusUnprocessableEntity, "group", view)
+	return u.showFaults(c, record, form, faults, others)
 }

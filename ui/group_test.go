@@ -60,7 +60,7 @@ func TestC30_ASecondSaveIsToldAndLosesNothing(t *testing.T) {
 	each(t, func(f *fixture) {
 		v := f.signedIn(f.operator)
 		v.get("/groups/tea").want(http.StatusOK)
-		f.document("tea", `{"actions":{"message":{"min_interval_ms":4000}}}`) // a colleague changes the gap
+		f.document(`{"actions":{"message":{"min_interval_ms":4000}}}`) // a colleague changes the gap
 		v.post("/groups/tea", form(0, "2", "5")).want(http.StatusConflict).
 			has("test saved version 1 while you were editing", "Nothing of yours is lost", `name="version" value="1"`,
 				`name="gap" inputmode="decimal" autocomplete="off" value="4"`, `name="count" inputmode="decimal" autocomplete="off" value="5"`)
@@ -77,7 +77,7 @@ func TestC30_ASecondSaveIsToldAndLosesNothing(t *testing.T) {
 func TestNoneStaysNone(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
-		f.document("tea", `{"actions":{"message":{"min_interval_ms":null}}}`)
+		f.document(`{"actions":{"message":{"min_interval_ms":null}}}`)
 		v := f.signedIn(f.operator)
 		v.get("/groups/tea").want(http.StatusOK).has("No limit is set")
 		v.post("/groups/tea", form(1, "", "9")).want(http.StatusSeeOther)

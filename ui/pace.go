@@ -17,7 +17,7 @@ type pace struct {
 
 // paceField describes one field of the form, once: how it is read, shown, stored and bounded.
 type paceField struct {
-	name, label, unit  string // label is a key of the catalogue
+	name, label, unit  string // label and unit are keys of the catalogue; unit "" = a bare number
 	clamped, rangeHint string // keys of the catalogue
 	wrong              string // key of the catalogue
 	path               string // JSON pointer into the document
@@ -31,7 +31,7 @@ type paceField struct {
 func paceFields() []paceField {
 	return []paceField{
 		{
-			name: "gap", label: "gap", unit: "s", clamped: "clamped_seconds", rangeHint: "range_seconds", wrong: "enter_seconds",
+			name: "gap", label: "gap", unit: "unit_seconds", clamped: "clamped_seconds", rangeHint: "range_seconds", wrong: "enter_seconds",
 			path:  "/actions/message/min_interval_ms",
 			parse: milliseconds, show: seconds,
 			value:     func(p *pace) **int64 { return &p.gap },
@@ -47,7 +47,7 @@ func paceFields() []paceField {
 			effective: func(a policy.Action) int64 { return windowOf(a).Limit },
 		},
 		{
-			name: "period", label: "period", unit: "s", clamped: "clamped_seconds", rangeHint: "range_seconds", wrong: "enter_seconds",
+			name: "period", label: "period", unit: "unit_seconds", clamped: "clamped_seconds", rangeHint: "range_seconds", wrong: "enter_seconds",
 			path:  "/actions/message/window/period_ms",
 			parse: milliseconds, show: seconds,
 			value:     func(p *pace) **int64 { return &p.period },

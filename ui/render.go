@@ -97,9 +97,11 @@ func (u *UI) chooseLanguage(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("to")))
 }
 
-// localPath keeps a redirect on this server: a path, never another host.
+// localPath keeps a redirect on this server: a path, never another host. Browsers drop tabs and line breaks from an
+// address and read "\" as "/", so an address with any such byte is none of ours.
 func localPath(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {
+	foreign := func(c rune) bool { return c <= ' ' || c == '\\' || c == 0x7f }
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, foreign) {
 		return "/groups"
 	}
 	return to

@@ -42,18 +42,14 @@ func principalOf(r *http.Request) store.Principal {
 	return p
 }
 
-// signedIn lets only people through whose token still holds, and sends the others to the sign-in page. The token is read
-// anew for each page: a revoked one ends its sessions at once.
+// signedIn lets only people through whose token still holds, and sends the others to the sign-in page, or, where they
+// sent a form, keeps it for them. The token is read anew for each page: a revoked one ends its sessions at once.
 func (u *UI) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		principal, err := u.principal(r.Context())
-		if hasCode(err, policy.CodeUnauthenticated) {
-			to := "/sign-in"
-			if r.Method == http.MethodGet {
-				to += "?to=" + url.QueryEscape(r.URL.RequestURI())
-			}
-			return c.Redirect(http.StatusSeeOther, to)
+		if hasCode(err, policy.CodeUnauthenticated) && r.Method == http.MethodGet {
+			return c.Redirect(http.StatusSeeOther, "/sign-in?to="+url.QueryEscape(r.URL.RequestURI()))
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ type signInView struct {
 	Fault string
 	To    string
 }
+
+// Self is the page's own address: a change of language forgets not where the visitor wanted to go.
+func (v signInView) Self() string { return "/sign-in?to=" + url.QueryEscape(v.To) }
 
 func (u *UI) signInPage(c echo.Context) error {
 	return u.showSignIn(c, http.StatusOK, "", c.QueryParam("to"))
@@ -37,7 +41,7 @@ func (u *UI) signIn(c echo.Context) error {
 	if wait := u.tries.wait(address, now); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
 		c.Response().Header().Set("Retry-After", plain(seconds))
-		return u.showSignIn(c, http.StatusTooManyRequests, say("sign_in_paused", plain(seconds)+" s"), c.FormValue("to"))
+		return u.showSignIn(c, http.StatusTooManyRequests, say("sign_in_paused", seconds), c.FormValue("to"))
 	}
 	principal, err := u.cfg.Store.Authenticate(r.Context(), strings.TrimSpace(c.FormValue("token")))
 	if hasCode(err, policy.CodeUnauthenticated) {

@@ -74,10 +74,10 @@ func (f *fixture) token(role string, groups ...string) (store.Token, string) {
 	return token, secret
 }
 
-// document saves a document as a colleague would, over REST.
-func (f *fixture) document(id, text string) store.PolicyRecord {
+// document saves a document of the group tea as a colleague would, over REST.
+func (f *fixture) document(text string) store.PolicyRecord {
 	f.t.Helper()
-	record, _, err := f.store.UpdatePolicy(f.t.Context(), system, id, store.Anything(),
+	record, _, err := f.store.UpdatePolicy(f.t.Context(), system, "tea", store.Anything(),
 		func(s *policy.System, _ policy.Document) (policy.Document, error) {
 			return s.ParseDocument([]byte(text))
 		})
