@@ -27,7 +27,7 @@ const (
 	checkers    = "operator gateway"
 	pageQuery   = "limit cursor"
 	searchQuery = "query limit cursor"
-	auditQuery  = "group_id actor role channel action request_id from to limit cursor"
+	auditQuery  = "group_id actor role channel action request_id from to"
 )
 
 // rules lists every operation of /v1 in URL order. A test holds it against openapi.yaml; what is not listed is refused.
@@ -66,7 +66,9 @@ func rules() []rule {
 		{"POST", "/v1/tokens", operators, "", false},
 		{"GET", "/v1/tokens/:id", watchers, "", false},
 		{"DELETE", "/v1/tokens/:id", operators, "", false},
-		{"GET", "/v1/audit-events", watchers, auditQuery, false},
+		{"GET", "/v1/audit-events", watchers, auditQuery + " " + pageQuery, false},
+		{"GET", "/v1/audit-events/export", watchers, auditQuery + " format", false},
+		{"GET", "/v1/audit-events/verify", watchers, "expect_head", false},
 	}
 }
 

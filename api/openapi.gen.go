@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -171,6 +172,24 @@ func (e Source) Valid() bool {
 	}
 }
 
+// Defines values for ExportAuditEventsParamsFormat.
+const (
+	ExportAuditEventsParamsFormatCsv   ExportAuditEventsParamsFormat = "csv"
+	ExportAuditEventsParamsFormatJsonl ExportAuditEventsParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportAuditEventsParamsFormat enum.
+func (e ExportAuditEventsParamsFormat) Valid() bool {
+	switch e {
+	case ExportAuditEventsParamsFormatCsv:
+		return true
+	case ExportAuditEventsParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // ActionBounds defines model for ActionBounds.
 type ActionBounds struct {
 	Algorithms *[]string `json:"algorithms,omitempty"`
@@ -241,15 +260,29 @@ type AuditEntry struct {
 	Before json.RawMessage `json:"before"`
 
 	// Channel api, ui, apply or system.
-	Channel   string  `json:"channel"`
-	GroupId   *string `json:"group_id"`
-	Hash      string  `json:"hash"`
-	PrevHash  string  `json:"prev_hash"`
-	Reason    string  `json:"reason"`
-	RequestId string  `json:"request_id"`
-	Role      string  `json:"role"`
-	Seq       int64   `json:"seq"`
-	Target    string  `json:"target"`
+	Channel string `json:"channel"`
+
+	// Erased The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason).
+	Erased  []string `json:"erased"`
+	GroupId *string  `json:"group_id"`
+
+	// Hash SHA-256 over the entry and prev_hash, 64 hexadecimal digits.
+	Hash string `json:"hash"`
+
+	// PrevHash Hash of the entry before, 64 hexadecimal digits; empty for the first.
+	PrevHash  string `json:"prev_hash"`
+	Reason    string `json:"reason"`
+	RequestId string `json:"request_id"`
+	Role      string `json:"role"`
+	Seq       int64  `json:"seq"`
+	Target    string `json:"target"`
+}
+
+// AuditFault defines model for AuditFault.
+type AuditFault struct {
+	// Seq Number of the entry, or the one where an entry should be.
+	Seq int64  `json:"seq"`
+	Why string `json:"why"`
 }
 
 // AuditList defines model for AuditList.
@@ -258,6 +291,22 @@ type AuditList struct {
 
 	// NextCursor Null on the last page.
 	NextCursor *NextCursor `json:"next_cursor"`
+}
+
+// AuditVerdict defines model for AuditVerdict.
+type AuditVerdict struct {
+	// Entries Found good; all there are if ok.
+	Entries int64 `json:"entries"`
+
+	// Erased Of them, those of which a part was erased.
+	Erased int64 `json:"erased"`
+
+	// FirstBad The first place where the log is not what was written; null if ok.
+	FirstBad *AuditFault `json:"first_bad"`
+
+	// Head seq:hash of the last entry; keep it elsewhere, and ask for it as expect_head later.
+	Head string `json:"head"`
+	Ok   bool   `json:"ok"`
 }
 
 // Ban defines model for Ban.
@@ -803,6 +852,45 @@ type ListAuditEventsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ExportAuditEventsParams defines parameters for ExportAuditEvents.
+type ExportAuditEventsParams struct {
+	// Format The form of the export.
+	Format *ExportAuditEventsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// GroupId The group that was changed.
+	GroupId *string `form:"group_id,omitempty" json:"group_id,omitempty"`
+
+	// Actor Who changed it.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Role The role he had.
+	Role *string `form:"role,omitempty" json:"role,omitempty"`
+
+	// Channel api, ui, apply or system.
+	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
+
+	// Action What was done, such as `policy.update`.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// RequestId The request that did it.
+	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
+
+	// From From this moment on (inclusive).
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Before this moment.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportAuditEventsParamsFormat defines parameters for ExportAuditEvents.
+type ExportAuditEventsParamsFormat string
+
+// VerifyAuditEventsParams defines parameters for VerifyAuditEvents.
+type VerifyAuditEventsParams struct {
+	// ExpectHead A head that was kept, `seq:hash`: the log must contain it.
+	ExpectHead *string `form:"expect_head,omitempty" json:"expect_head,omitempty"`
+}
+
 // ListGroupsParams defines parameters for ListGroups.
 type ListGroupsParams struct {
 	// Query Only entries whose id or text contains this.
@@ -1106,6 +1194,12 @@ type ServerInterface interface {
 	// ListAuditEvents List what was changed, by whom
 	// (GET /v1/audit-events)
 	ListAuditEvents(ctx echo.Context, params ListAuditEventsParams) error
+	// ExportAuditEvents Export what was changed, with what its proof needs
+	// (GET /v1/audit-events/export)
+	ExportAuditEvents(ctx echo.Context, params ExportAuditEventsParams) error
+	// VerifyAuditEvents Prove that the audit log is what was written
+	// (GET /v1/audit-events/verify)
+	VerifyAuditEvents(ctx echo.Context, params VerifyAuditEventsParams) error
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx echo.Context, params ListGroupsParams) error
@@ -1287,6 +1381,98 @@ func (w *ServerInterfaceWrapper) ListAuditEvents(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListAuditEvents(ctx, params)
+	return err
+}
+
+// ExportAuditEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) ExportAuditEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportAuditEventsParams
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", ctx.QueryParams(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter format: %s", err))
+	}
+
+	// ------------- Optional query parameter "group_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_id", ctx.QueryParams(), &params.GroupId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
+	}
+
+	// ------------- Optional query parameter "role" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "role", ctx.QueryParams(), &params.Role, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter role: %s", err))
+	}
+
+	// ------------- Optional query parameter "channel" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "channel", ctx.QueryParams(), &params.Channel, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter channel: %s", err))
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", ctx.QueryParams(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
+	}
+
+	// ------------- Optional query parameter "request_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "request_id", ctx.QueryParams(), &params.RequestId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter request_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ExportAuditEvents(ctx, params)
+	return err
+}
+
+// VerifyAuditEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) VerifyAuditEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params VerifyAuditEventsParams
+	// ------------- Optional query parameter "expect_head" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "expect_head", ctx.QueryParams(), &params.ExpectHead, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter expect_head: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.VerifyAuditEvents(ctx, params)
 	return err
 }
 
@@ -2599,6 +2785,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	}
 
 	router.GET(options.BaseURL+"/v1/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["ListAuditEvents"]...)
+	router.GET(options.BaseURL+"/v1/audit-events/export", wrapper.ExportAuditEvents, options.OperationMiddlewares["ExportAuditEvents"]...)
+	router.GET(options.BaseURL+"/v1/audit-events/verify", wrapper.VerifyAuditEvents, options.OperationMiddlewares["VerifyAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/groups", wrapper.ListGroups, options.OperationMiddlewares["ListGroups"]...)
 	router.DELETE(options.BaseURL+"/v1/groups/:group_id", wrapper.ArchiveGroup, options.OperationMiddlewares["ArchiveGroup"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id", wrapper.GetGroup, options.OperationMiddlewares["GetGroup"]...)
@@ -2726,6 +2914,141 @@ type ListAuditEventsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListAuditEventsdefaultApplicationProblemPlusJSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportAuditEventsRequestObject struct {
+	Params ExportAuditEventsParams
+}
+
+type ExportAuditEventsResponseObject interface {
+	VisitExportAuditEventsResponse(w http.ResponseWriter) error
+}
+
+type ExportAuditEvents200ApplicationjsonlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportAuditEvents200ApplicationjsonlResponse) VisitExportAuditEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/jsonl")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportAuditEvents200TextcsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportAuditEvents200TextcsvResponse) VisitExportAuditEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportAuditEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExportAuditEventsdefaultApplicationProblemPlusJSONResponse) VisitExportAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAuditEventsRequestObject struct {
+	Params VerifyAuditEventsParams
+}
+
+type VerifyAuditEventsResponseObject interface {
+	VisitVerifyAuditEventsResponse(w http.ResponseWriter) error
+}
+
+type VerifyAuditEvents200JSONResponse AuditVerdict
+
+func (response VerifyAuditEvents200JSONResponse) VisitVerifyAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAuditEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response VerifyAuditEventsdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditEventsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4274,6 +4597,12 @@ type StrictServerInterface interface {
 	// ListAuditEvents List what was changed, by whom
 	// (GET /v1/audit-events)
 	ListAuditEvents(ctx context.Context, request ListAuditEventsRequestObject) (ListAuditEventsResponseObject, error)
+	// ExportAuditEvents Export what was changed, with what its proof needs
+	// (GET /v1/audit-events/export)
+	ExportAuditEvents(ctx context.Context, request ExportAuditEventsRequestObject) (ExportAuditEventsResponseObject, error)
+	// VerifyAuditEvents Prove that the audit log is what was written
+	// (GET /v1/audit-events/verify)
+	VerifyAuditEvents(ctx context.Context, request VerifyAuditEventsRequestObject) (VerifyAuditEventsResponseObject, error)
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx context.Context, request ListGroupsRequestObject) (ListGroupsResponseObject, error)
@@ -4403,6 +4732,56 @@ func (sh *strictHandler) ListAuditEvents(ctx echo.Context, params ListAuditEvent
 		return err
 	} else if validResponse, ok := response.(ListAuditEventsResponseObject); ok {
 		return validResponse.VisitListAuditEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ExportAuditEvents operation middleware
+func (sh *strictHandler) ExportAuditEvents(ctx echo.Context, params ExportAuditEventsParams) error {
+	var request ExportAuditEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportAuditEvents(ctx.Request().Context(), request.(ExportAuditEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportAuditEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ExportAuditEventsResponseObject); ok {
+		return validResponse.VisitExportAuditEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// VerifyAuditEvents operation middleware
+func (sh *strictHandler) VerifyAuditEvents(ctx echo.Context, params VerifyAuditEventsParams) error {
+	var request VerifyAuditEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.VerifyAuditEvents(ctx.Request().Context(), request.(VerifyAuditEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "VerifyAuditEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(VerifyAuditEventsResponseObject); ok {
+		return validResponse.VisitVerifyAuditEventsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

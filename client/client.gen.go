@@ -176,6 +176,24 @@ func (e Source) Valid() bool {
 	}
 }
 
+// Defines values for ExportAuditEventsParamsFormat.
+const (
+	ExportAuditEventsParamsFormatCsv   ExportAuditEventsParamsFormat = "csv"
+	ExportAuditEventsParamsFormatJsonl ExportAuditEventsParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportAuditEventsParamsFormat enum.
+func (e ExportAuditEventsParamsFormat) Valid() bool {
+	switch e {
+	case ExportAuditEventsParamsFormatCsv:
+		return true
+	case ExportAuditEventsParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // ActionBounds defines model for ActionBounds.
 type ActionBounds struct {
 	Algorithms *[]string `json:"algorithms,omitempty"`
@@ -246,15 +264,29 @@ type AuditEntry struct {
 	Before interface{} `json:"before"`
 
 	// Channel api, ui, apply or system.
-	Channel   string                    `json:"channel"`
-	GroupId   nullable.Nullable[string] `json:"group_id"`
-	Hash      string                    `json:"hash"`
-	PrevHash  string                    `json:"prev_hash"`
-	Reason    string                    `json:"reason"`
-	RequestId string                    `json:"request_id"`
-	Role      string                    `json:"role"`
-	Seq       int64                     `json:"seq"`
-	Target    string                    `json:"target"`
+	Channel string `json:"channel"`
+
+	// Erased The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason).
+	Erased  []string                  `json:"erased"`
+	GroupId nullable.Nullable[string] `json:"group_id"`
+
+	// Hash SHA-256 over the entry and prev_hash, 64 hexadecimal digits.
+	Hash string `json:"hash"`
+
+	// PrevHash Hash of the entry before, 64 hexadecimal digits; empty for the first.
+	PrevHash  string `json:"prev_hash"`
+	Reason    string `json:"reason"`
+	RequestId string `json:"request_id"`
+	Role      string `json:"role"`
+	Seq       int64  `json:"seq"`
+	Target    string `json:"target"`
+}
+
+// AuditFault defines model for AuditFault.
+type AuditFault struct {
+	// Seq Number of the entry, or the one where an entry should be.
+	Seq int64  `json:"seq"`
+	Why string `json:"why"`
 }
 
 // AuditList defines model for AuditList.
@@ -263,6 +295,22 @@ type AuditList struct {
 
 	// NextCursor Null on the last page.
 	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
+}
+
+// AuditVerdict defines model for AuditVerdict.
+type AuditVerdict struct {
+	// Entries Found good; all there are if ok.
+	Entries int64 `json:"entries"`
+
+	// Erased Of them, those of which a part was erased.
+	Erased int64 `json:"erased"`
+
+	// FirstBad The first place where the log is not what was written; null if ok.
+	FirstBad nullable.Nullable[AuditFault] `json:"first_bad"`
+
+	// Head seq:hash of the last entry; keep it elsewhere, and ask for it as expect_head later.
+	Head string `json:"head"`
+	Ok   bool   `json:"ok"`
 }
 
 // Ban defines model for Ban.
@@ -844,6 +892,45 @@ type ListAuditEventsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ExportAuditEventsParams defines parameters for ExportAuditEvents.
+type ExportAuditEventsParams struct {
+	// Format The form of the export.
+	Format *ExportAuditEventsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// GroupId The group that was changed.
+	GroupId *string `form:"group_id,omitempty" json:"group_id,omitempty"`
+
+	// Actor Who changed it.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Role The role he had.
+	Role *string `form:"role,omitempty" json:"role,omitempty"`
+
+	// Channel api, ui, apply or system.
+	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
+
+	// Action What was done, such as `policy.update`.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// RequestId The request that did it.
+	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
+
+	// From From this moment on (inclusive).
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Before this moment.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportAuditEventsParamsFormat defines parameters for ExportAuditEvents.
+type ExportAuditEventsParamsFormat string
+
+// VerifyAuditEventsParams defines parameters for VerifyAuditEvents.
+type VerifyAuditEventsParams struct {
+	// ExpectHead A head that was kept, `seq:hash`: the log must contain it.
+	ExpectHead *string `form:"expect_head,omitempty" json:"expect_head,omitempty"`
+}
+
 // ListGroupsParams defines parameters for ListGroups.
 type ListGroupsParams struct {
 	// Query Only entries whose id or text contains this.
@@ -1219,6 +1306,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/audit-events (the `ListAuditEvents` operationId).
 	ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportAuditEvents Export what was changed, with what its proof needs
+	//
+	// Oldest first, streamed, with the filters of the list. Each entry brings its id, salts, digests and MAC: the command
+	// `server audit verify FILE` recomputes the chain of a JSONL export offline. The last line (JSONL) or row (CSV) is a
+	// footer with the count of entries and the head; an export without it is not whole. In CSV a cell that a spreadsheet
+	// could take for a formula, or that begins with an apostrophe, has an apostrophe before it.
+	//
+	// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
+	ExportAuditEvents(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// VerifyAuditEvents Prove that the audit log is what was written
+	//
+	// Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
+	// without the server's signature. An old state put back as a whole is found by a head that was kept elsewhere: the
+	// server logs it each minute and shows it as the metric `pacekeeper_audit_head`.
+	//
+	// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
+	VerifyAuditEvents(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListGroups List groups
 	//
@@ -1627,6 +1733,45 @@ func (c *Client) Readyz(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 // Corresponds with GET /v1/audit-events (the `ListAuditEvents` operationId).
 func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAuditEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportAuditEvents Export what was changed, with what its proof needs
+//
+// Oldest first, streamed, with the filters of the list. Each entry brings its id, salts, digests and MAC: the command
+// `server audit verify FILE` recomputes the chain of a JSONL export offline. The last line (JSONL) or row (CSV) is a
+// footer with the count of entries and the head; an export without it is not whole. In CSV a cell that a spreadsheet
+// could take for a formula, or that begins with an apostrophe, has an apostrophe before it.
+//
+// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
+func (c *Client) ExportAuditEvents(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportAuditEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// VerifyAuditEvents Prove that the audit log is what was written
+//
+// Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
+// without the server's signature. An old state put back as a whole is found by a head that was kept elsewhere: the
+// server logs it each minute and shows it as the metric `pacekeeper_audit_head`.
+//
+// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
+func (c *Client) VerifyAuditEvents(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyAuditEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2653,6 +2798,210 @@ func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*h
 		if params.Cursor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportAuditEventsRequest constructs an http.Request for the ExportAuditEvents method
+func NewExportAuditEventsRequest(server string, params *ExportAuditEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit-events/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.GroupId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group_id", *params.GroupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Role != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "role", *params.Role, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Channel != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "channel", *params.Channel, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Action != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RequestId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "request_id", *params.RequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewVerifyAuditEventsRequest constructs an http.Request for the VerifyAuditEvents method
+func NewVerifyAuditEventsRequest(server string, params *VerifyAuditEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit-events/verify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ExpectHead != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "expect_head", *params.ExpectHead, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4709,6 +5058,29 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/audit-events (the `ListAuditEvents` operationId).
 	ListAuditEventsWithResponse(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*ListAuditEventsResponse, error)
 
+	// ExportAuditEventsWithResponse Export what was changed, with what its proof needs
+	//
+	// Oldest first, streamed, with the filters of the list. Each entry brings its id, salts, digests and MAC: the command
+	// `server audit verify FILE` recomputes the chain of a JSONL export offline. The last line (JSONL) or row (CSV) is a
+	// footer with the count of entries and the head; an export without it is not whole. In CSV a cell that a spreadsheet
+	// could take for a formula, or that begins with an apostrophe, has an apostrophe before it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
+	ExportAuditEventsWithResponse(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*ExportAuditEventsResponse, error)
+
+	// VerifyAuditEventsWithResponse Prove that the audit log is what was written
+	//
+	// Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
+	// without the server's signature. An old state put back as a whole is found by a head that was kept elsewhere: the
+	// server logs it each minute and shows it as the metric `pacekeeper_audit_head`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
+	VerifyAuditEventsWithResponse(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*VerifyAuditEventsResponse, error)
+
 	// ListGroupsWithResponse List groups
 	//
 	// Sorted by id. A group admin's token lists its own groups only.
@@ -5393,6 +5765,123 @@ func (r ListAuditEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListAuditEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportAuditEventsResponse200Headers the declared response headers of an HTTP 200 response for ExportAuditEvents
+type ExportAuditEventsResponse200Headers struct {
+	CacheControl *string
+}
+
+// ExportAuditEventsResponseDefaultHeaders the declared response headers of an HTTP default response for ExportAuditEvents
+type ExportAuditEventsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ExportAuditEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportAuditEventsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExportAuditEventsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExportAuditEventsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportAuditEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportAuditEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportAuditEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportAuditEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// VerifyAuditEventsResponse200Headers the declared response headers of an HTTP 200 response for VerifyAuditEvents
+type VerifyAuditEventsResponse200Headers struct {
+	CacheControl *string
+}
+
+// VerifyAuditEventsResponseDefaultHeaders the declared response headers of an HTTP default response for VerifyAuditEvents
+type VerifyAuditEventsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type VerifyAuditEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditVerdict
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *VerifyAuditEventsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *VerifyAuditEventsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r VerifyAuditEventsResponse) GetJSON200() *AuditVerdict {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r VerifyAuditEventsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r VerifyAuditEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r VerifyAuditEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r VerifyAuditEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r VerifyAuditEventsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7501,6 +7990,41 @@ func (c *ClientWithResponses) ListAuditEventsWithResponse(ctx context.Context, p
 	return ParseListAuditEventsResponse(rsp)
 }
 
+// ExportAuditEventsWithResponse Export what was changed, with what its proof needs
+//
+// Oldest first, streamed, with the filters of the list. Each entry brings its id, salts, digests and MAC: the command
+// `server audit verify FILE` recomputes the chain of a JSONL export offline. The last line (JSONL) or row (CSV) is a
+// footer with the count of entries and the head; an export without it is not whole. In CSV a cell that a spreadsheet
+// could take for a formula, or that begins with an apostrophe, has an apostrophe before it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
+func (c *ClientWithResponses) ExportAuditEventsWithResponse(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*ExportAuditEventsResponse, error) {
+	rsp, err := c.ExportAuditEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportAuditEventsResponse(rsp)
+}
+
+// VerifyAuditEventsWithResponse Prove that the audit log is what was written
+//
+// Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
+// without the server's signature. An old state put back as a whole is found by a head that was kept elsewhere: the
+// server logs it each minute and shows it as the metric `pacekeeper_audit_head`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
+func (c *ClientWithResponses) VerifyAuditEventsWithResponse(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*VerifyAuditEventsResponse, error) {
+	rsp, err := c.VerifyAuditEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseVerifyAuditEventsResponse(rsp)
+}
+
 // ListGroupsWithResponse List groups
 //
 // Sorted by id. A group admin's token lists its own groups only.
@@ -8378,6 +8902,111 @@ func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse,
 		response.Headers200 = &headers
 	case true:
 		var headers ListAuditEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExportAuditEventsResponse parses an HTTP response from a ExportAuditEventsWithResponse call
+func ParseExportAuditEventsResponse(rsp *http.Response) (*ExportAuditEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportAuditEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportAuditEventsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ExportAuditEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseVerifyAuditEventsResponse parses an HTTP response from a VerifyAuditEventsWithResponse call
+func ParseVerifyAuditEventsResponse(rsp *http.Response) (*VerifyAuditEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &VerifyAuditEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditVerdict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers VerifyAuditEventsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers VerifyAuditEventsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -82,8 +82,8 @@ type headRow struct {
 	Seq  int64
 	Hash string
 	HMAC string `gorm:"column:hmac"`
-	Top  int64 // the highest number that an entry has
-	Low  int64 // the lowest
+	Top  int64  // the highest number that an entry has
+	Low  int64  // the lowest
 }
 
 func (r headRow) head() policy.AuditHead { return policy.AuditHead{Seq: r.Seq, Hash: r.Hash} }

@@ -532,6 +532,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit-events/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export what was changed, with what its proof needs
+         * @description Oldest first, streamed, with the filters of the list. Each entry brings its id, salts, digests and MAC: the command
+         *     `server audit verify FILE` recomputes the chain of a JSONL export offline. The last line (JSONL) or row (CSV) is a
+         *     footer with the count of entries and the head; an export without it is not whole. In CSV a cell that a spreadsheet
+         *     could take for a formula, or that begins with an apostrophe, has an apostrophe before it.
+         */
+        get: operations["ExportAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit-events/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove that the audit log is what was written
+         * @description Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
+         *     without the server's signature. An old state put back as a whole is found by a head that was kept elsewhere: the
+         *     server logs it each minute and shows it as the metric `pacekeeper_audit_head`.
+         */
+        get: operations["VerifyAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -1199,8 +1244,40 @@ export interface components {
             reason: string;
             request_id: string;
             address: string;
+            /** @description The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason). */
+            erased: string[];
+            /** @description Hash of the entry before, 64 hexadecimal digits; empty for the first. */
             prev_hash: string;
+            /** @description SHA-256 over the entry and prev_hash, 64 hexadecimal digits. */
             hash: string;
+        };
+        AuditVerdict: {
+            ok: boolean;
+            /**
+             * Format: int64
+             * @description Found good; all there are if ok.
+             */
+            entries: number;
+            /**
+             * Format: int64
+             * @description Of them, those of which a part was erased.
+             */
+            erased: number;
+            /** @description The first place where the log is not what was written; null if ok. */
+            first_bad: components["schemas"]["AuditFault"] | null;
+            /**
+             * @description seq:hash of the last entry; keep it elsewhere, and ask for it as expect_head later.
+             * @example 0:
+             */
+            head: string;
+        };
+        AuditFault: {
+            /**
+             * Format: int64
+             * @description Number of the entry, or the one where an entry should be.
+             */
+            seq: number;
+            why: string;
         };
         AuditList: {
             items: components["schemas"]["AuditEntry"][];
@@ -2477,6 +2554,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ExportAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description The form of the export. */
+                format?: "csv" | "jsonl";
+                /** @description The group that was changed. */
+                group_id?: string;
+                /** @description Who changed it. */
+                actor?: string;
+                /** @description The role he had. */
+                role?: string;
+                /** @description api, ui, apply or system. */
+                channel?: string;
+                /** @description What was done, such as `policy.update`. */
+                action?: string;
+                /** @description The request that did it. */
+                request_id?: string;
+                /**
+                 * @description From this moment on (inclusive).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Before this moment.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries, then the footer. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": unknown;
+                    "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    VerifyAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description A head that was kept, `seq:hash`: the log must contain it. */
+                expect_head?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verdict; a log that was tampered with is an answer, not an error. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerdict"];
                 };
             };
             default: components["responses"]["Problem"];
