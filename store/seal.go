@@ -95,14 +95,21 @@ func readHead(db *gorm.DB) (row headRow, err error) {
 	return row, err
 }
 
-// AuditHead is the head of the chain, which operators keep elsewhere to hold the log against it later.
-func (s *Store) AuditHead(ctx context.Context) (head policy.AuditHead, err error) {
+// AuditHead is the head of the chain, which operators keep elsewhere to hold the log against it later. trusted is false
+// for a head that this key did not sign, or that is older than one that this process saw.
+func (s *Store) AuditHead(ctx context.Context) (head policy.AuditHead, trusted bool, err error) {
+	known := s.heads.get()
+	var row headRow
 	err = s.read(ctx, func(db *gorm.DB) error {
-		row, err := readHead(db)
-		head = row.head()
+		row, err = readHead(db)
 		return err
 	})
-	return head, err
+	head = row.head()
+	trusted = err == nil && head.Signed(s.cfg.AuditKey, row.HMAC) && head.Seq >= known.Seq
+	if trusted {
+		s.heads.saw(head)
+	}
+	return head, trusted, err
 }
 
 // lastHead remembers the furthest head that this process saw: an old one put back under its eyes does not pass.

@@ -19,6 +19,8 @@ type metrics struct {
 	events      prometheus.Counter
 	passes      prometheus.Histogram
 	incomplete  prometheus.Gauge
+	head        *prometheus.GaugeVec
+	headTrusted prometheus.Gauge
 	collections []prometheus.Collector
 }
 
@@ -53,9 +55,15 @@ func newMetrics() *metrics {
 		incomplete: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pacekeeper_sync_incomplete_shards", Help: "Shards of Redis that are missing or being rebuilt.",
 		}),
+		head: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pacekeeper_audit_head", Help: "Number of the audit log's last entry, by its hash; told each minute.",
+		}, []string{"hash"}),
+		headTrusted: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pacekeeper_audit_head_trusted", Help: "1 while the audit log's head is signed and did not go back, else 0.",
+		}),
 	}
 	m.collections = []prometheus.Collector{
-		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete,
+		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete, m.head, m.headTrusted,
 	}
 	m.redisUp.Set(1)
 	return m

@@ -23,6 +23,7 @@ type cli struct {
 	Serve  struct{} `cmd:"" default:"1" help:"Serve the API and the pages. What runs when no command is given."`
 	Config struct{} `cmd:"" help:"Print the settings in force, secrets hidden."`
 	Token  tokenCmd `cmd:"" help:"Make an operator token on the database in use and print it, once."`
+	Audit  auditCmd `cmd:"" help:"What concerns the audit log."`
 }
 
 type tokenCmd struct {
@@ -47,6 +48,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return exitOK
 	case "token":
 		err = makeToken(ctx, c.Settings, w, c.Token.Name)
+	case "audit verify <file>":
+		err = verifyExport(c.Settings, stdout, c.Audit.Verify.File)
 	default:
 		err = serve(ctx, c.Settings, w)
 	}
