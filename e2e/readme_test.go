@@ -21,6 +21,17 @@ func TestREADMEWalkThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := walkThrough(t, string(text))
+	for _, shell := range []string{"bash", "sh"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			pasteSteps(t, shell, steps)
+		})
+	}
+}
+
+// pasteSteps pastes the steps into a shell, after the lines that the server itself printed, each pasted twice as people do.
+func pasteSteps(t *testing.T, program string, steps []step) {
+	t.Helper()
 	server := embedded(t)
 	redisPort := regexp.MustCompile(`redis-cli -p (\d+)`).FindStringSubmatch(server.output.String())
 	if redisPort == nil {
@@ -28,12 +39,20 @@ func TestREADMEWalkThrough(t *testing.T) {
 	}
 	const border = "--- end of step ---"
 	var script strings.Builder
+	for line := range strings.Lines(server.output.String()) {
+		if strings.HasPrefix(line, "curl ") {
+			script.WriteString(strings.Repeat(strings.TrimSpace(line)+" >/dev/null\n", 2))
+		}
+	}
 	for _, s := range steps {
+		if strings.Contains(s.commands, "#") {
+			t.Errorf("a comment, which some shells take for a command when it is pasted:\n%s", s.commands)
+		}
 		script.WriteString(s.commands + "\necho '" + border + "'\n")
 	}
 	here := strings.NewReplacer("http://127.0.0.1:8080", server.url, "redis-cli -p 16379", "redis-cli -p "+redisPort[1])
-	shell := exec.Command("bash", "-c", here.Replace(script.String()))
-	shell.Env = append(os.Environ(), "TOKEN="+operator)
+	shell := exec.Command(program, "-c", here.Replace(script.String()))
+	shell.Env = append(os.Environ(), "TOKEN="+operator, "PACEKEEPER_BOOTSTRAP_TOKEN="+operator)
 	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

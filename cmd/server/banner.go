@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// welcome is what people read once the server can be used.
+// welcome is what people read once the server answers.
 type welcome struct {
 	base      string // where people reach it
 	token     string // the operator token just made, "" = none was
@@ -18,7 +18,7 @@ type welcome struct {
 // String tells where the pages are, the operator token if it was made just now, and three lines to paste.
 func (w welcome) String() string {
 	var out strings.Builder
-	out.WriteString("\nPacekeeper is ready.\n\n")
+	out.WriteString("\nPacekeeper is running.\n\n")
 	fmt.Fprintf(&out, "  pages   %s\n  API     %s/docs\n", w.base, w.base)
 	if w.dataDir != "" {
 		fmt.Fprintf(&out, "  data    %s\n  Redis   redis-cli -p %s\n", w.dataDir, portOf(w.redisAddr))
@@ -50,7 +50,7 @@ func (w welcome) lines(token string) []string {
 	return []string{
 		call("PUT", "", "", `{"name":"Tea house","locale":"en"}`),
 		call("PUT", "/policy", ` -H 'If-Match: *'`, `{"actions":{"message":{"min_interval_ms":5000}}}`),
-		call("POST", "/check", "", `{"user_id":"mei","action":"message"}`),
+		call("POST", "/check", "", `{"user_id":"lin","action":"message"}`),
 	}
 }
 
