@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash"
 	"strconv"
 	"strings"
 )
@@ -51,12 +50,11 @@ func (s AuditSeal) digest(texts []string) []byte {
 		}
 		return s.Digest
 	}
-	c := newCanon("pacekeeper audit part 1")
-	c.bytes(s.Salt)
+	c := canon(make([]byte, 0, usualBytes)).text("pacekeeper audit part 1").bytes(s.Salt)
 	for _, text := range texts {
-		c.text(text)
+		c = c.text(text)
 	}
-	return c.Sum(nil)
+	return c.sum()
 }
 
 // EraseWho returns the record without actor and address.
@@ -75,31 +73,29 @@ func (r AuditRecord) EraseWhat() AuditRecord {
 
 // content is the digest of what the entry says, whatever its number.
 func (r AuditRecord) content() []byte {
-	c := newCanon("pacekeeper audit entry 1")
-	c.text(r.ID)
-	c.number(r.AtMicros)
+	c := canon(make([]byte, 0, usualBytes)).text("pacekeeper audit entry 1").text(r.ID).number(r.AtMicros)
 	for _, text := range [...]string{r.Role, r.Channel, r.Action, r.GroupID, r.RequestID} {
-		c.text(text)
+		c = c.text(text)
 	}
-	c.bytes(r.Who.digest([]string{r.Actor, r.Address}))
-	c.bytes(r.What.digest([]string{r.Target, r.Before, r.After, r.Reason}))
-	return c.Sum(nil)
+	c = c.bytes(r.Who.digest([]string{r.Actor, r.Address}))
+	return c.bytes(r.What.digest([]string{r.Target, r.Before, r.After, r.Reason})).sum()
 }
 
 // Sign is the MAC of the entry: nobody without the key can write one that a server did not.
-func (r AuditRecord) Sign(key []byte) []byte {
-	m := hmac.New(sha256.New, key)
-	m.Write(r.content())
-	return m.Sum(nil)
-}
+func (r AuditRecord) Sign(key []byte) []byte { return sign(key, r.content()) }
 
 // Link is the hash of the entry in its place behind the hash prev; hex.
-func (r AuditRecord) Link(prev string) string {
-	c := newCanon("pacekeeper audit link 1")
-	c.text(prev)
-	c.number(r.Seq)
-	c.bytes(r.content())
-	return hex.EncodeToString(c.Sum(nil))
+func (r AuditRecord) Link(prev string) string { return r.link(prev, r.content()) }
+
+func (r AuditRecord) link(prev string, content []byte) string {
+	c := canon(make([]byte, 0, usualBytes)).text("pacekeeper audit link 1").text(prev).number(r.Seq).bytes(content)
+	return hex.EncodeToString(c.sum())
+}
+
+func sign(key, message []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write(message)
+	return m.Sum(nil)
 }
 
 // AuditHead names the last entry of the chain; the zero AuditHead that of an empty one.
@@ -126,11 +122,7 @@ func ParseAuditHead(text string) (AuditHead, error) {
 
 // Sign is the MAC of the head, as hex: HMAC-SHA256 over its number and its hash.
 func (h AuditHead) Sign(key []byte) string {
-	m := canon{hmac.New(sha256.New, key)}
-	m.text("pacekeeper audit head 1")
-	m.number(h.Seq)
-	m.text(h.Hash)
-	return hex.EncodeToString(m.Sum(nil))
+	return hex.EncodeToString(sign(key, canon(nil).text("pacekeeper audit head 1").number(h.Seq).text(h.Hash)))
 }
 
 // Signed reports whether mac is the head's. An empty chain needs none: there is nothing to prove yet.
@@ -141,24 +133,20 @@ func (h AuditHead) Signed(key []byte, mac string) bool {
 	return hmac.Equal([]byte(h.Sign(key)), []byte(mac))
 }
 
-// canon writes values so that no two lists of values give the same bytes: each with its length before it.
-type canon struct{ hash.Hash }
+// canon is a list of values as bytes that no other list gives: each text with its length before it.
+type canon []byte
 
-func newCanon(kind string) canon {
-	c := canon{sha256.New()}
-	c.text(kind)
-	return c
+const usualBytes = 512 // most entries need no more
+
+func (c canon) number(n int64) canon {
+	return binary.BigEndian.AppendUint64(c, uint64(n)) //nolint:gosec // the bits as they are
 }
 
-func (c canon) number(n int64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the bits as they are
-	c.Write(b[:])                               // a hash never fails
-}
+func (c canon) text(s string) canon { return append(c.number(int64(len(s))), s...) }
 
-func (c canon) text(s string) { c.bytes([]byte(s)) }
+func (c canon) bytes(b []byte) canon { return append(c.number(int64(len(b))), b...) }
 
-func (c canon) bytes(b []byte) {
-	c.number(int64(len(b)))
-	c.Write(b)
+func (c canon) sum() []byte {
+	sum := sha256.Sum256(c)
+	return sum[:]
 }

@@ -37,13 +37,13 @@ func (c *AuditChain) Next(r AuditRecord) *AuditFault {
 	case r.Seq < next:
 		return fault(r.Seq, "the entry is out of order")
 	}
-	head := AuditHead{Seq: r.Seq, Hash: r.Hash}
+	head, content := AuditHead{Seq: r.Seq, Hash: r.Hash}, r.content()
 	switch {
 	case r.PrevHash != c.last.Hash:
 		return fault(r.Seq, "prev_hash is not the hash of the entry before: altered, swapped or put in")
-	case r.Link(c.last.Hash) != r.Hash:
+	case r.link(c.last.Hash, content) != r.Hash:
 		return fault(r.Seq, "the entry does not give its hash: altered, swapped or put in")
-	case c.Key != nil && !hmac.Equal(r.Sign(c.Key), r.MAC):
+	case c.Key != nil && !hmac.Equal(sign(c.Key, content), r.MAC):
 		return fault(r.Seq, "no server with this key wrote the entry: forged, or written with another key")
 	case slices.ContainsFunc(c.Known, head.unlike):
 		return fault(r.Seq, "a known head has another hash here: the log was rewritten")
