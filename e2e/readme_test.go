@@ -29,14 +29,39 @@ func TestREADMEWalkThrough(t *testing.T) {
 	}
 }
 
+// The lines of enforce/README.md for services in other languages, on a server of the test's own.
+func TestEnforceREADME(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../enforce/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := blocks(string(text))
+	if len(steps) != 1 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	shell := exec.Command("sh", "-c", strings.ReplaceAll(steps[0].commands, "redis-cli -p 16379", "redis-cli -p "+redisPort(t, embedded(t))))
+	shell.Dir = ".."
+	out, err := shell.CombinedOutput()
+	if diff := cmp.Diff(steps[0].shows, string(out)); err != nil || diff != "" {
+		t.Errorf("%v (-README +printed)\n%s", err, diff)
+	}
+}
+
+// redisPort is the port that the server printed for redis-cli.
+func redisPort(t *testing.T, i *instance) string {
+	t.Helper()
+	port := regexp.MustCompile(`redis-cli -p (\d+)`).FindStringSubmatch(i.output.String())
+	if port == nil {
+		t.Fatalf("the server names no port for redis-cli:\n%s", i.output)
+	}
+	return port[1]
+}
+
 // pasteSteps pastes the steps into a shell, after the lines that the server itself printed, each pasted twice as people do.
 func pasteSteps(t *testing.T, program string, steps []step) {
 	t.Helper()
 	server := embedded(t)
-	redisPort := regexp.MustCompile(`redis-cli -p (\d+)`).FindStringSubmatch(server.output.String())
-	if redisPort == nil {
-		t.Fatalf("the server names no port for redis-cli:\n%s", server.output)
-	}
 	const border = "--- end of step ---"
 	var script strings.Builder
 	for line := range strings.Lines(server.output.String()) {
@@ -50,7 +75,7 @@ func pasteSteps(t *testing.T, program string, steps []step) {
 		}
 		script.WriteString(s.commands + "\necho '" + border + "'\n")
 	}
-	here := strings.NewReplacer("http://127.0.0.1:8080", server.url, "redis-cli -p 16379", "redis-cli -p "+redisPort[1])
+	here := strings.NewReplacer("http://127.0.0.1:8080", server.url, "redis-cli -p 16379", "redis-cli -p "+redisPort(t, server))
 	shell := exec.Command(program, "-c", here.Replace(script.String()))
 	shell.Env = append(os.Environ(), "TOKEN="+operator, "PACEKEEPER_BOOTSTRAP_TOKEN="+operator)
 	out, err := shell.CombinedOutput()
@@ -73,6 +98,15 @@ func walkThrough(t *testing.T, readme string) []step {
 		t.Fatal("README.md has no walk-through")
 	}
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
+	steps := blocks(chapter)
+	if len(steps) < 6 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	return steps
+}
+
+// blocks reads the sh blocks of a text, each with the text block behind it.
+func blocks(chapter string) []step {
 	var steps []step
 	for _, block := range regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(chapter, -1) {
 		if block[1] == "sh" {
@@ -80,9 +114,6 @@ func walkThrough(t *testing.T, readme string) []step {
 			continue
 		}
 		steps[len(steps)-1].shows = block[2]
-	}
-	if len(steps) < 6 {
-		t.Fatalf("%d steps", len(steps))
 	}
 	return steps
 }
