@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
-// auditLine is a record as a line of an export. Bytes are hex, "" = none.
+// auditLine is a line of an export as it is read. Bytes are hex, "" = none.
 type auditLine struct {
 	ID         string          `json:"id"`
 	Seq        int64           `json:"seq"`
@@ -23,7 +24,6 @@ type auditLine struct {
 	Reason     string          `json:"reason"`
 	RequestID  string          `json:"request_id"`
 	Address    string          `json:"address"`
-	Erased     []string        `json:"erased"`
 	WhoSalt    string          `json:"who_salt"`
 	WhatSalt   string          `json:"what_salt"`
 	WhoDigest  string          `json:"who_digest"`
@@ -52,39 +52,60 @@ func (r AuditRecord) At() string { return time.UnixMicro(r.AtMicros).UTC().Forma
 
 // JSON is the record as a line of an export, without the line's end.
 func (r AuditRecord) JSON() []byte {
-	line := auditLine{
-		ID: r.ID, Seq: r.Seq, At: r.At(), Actor: r.Actor, Role: r.Role, Channel: r.Channel, Action: r.Action, Target: r.Target,
-		Before: auditValue(r.Before), After: auditValue(r.After), Reason: r.Reason, RequestID: r.RequestID, Address: r.Address,
-		Erased: r.Erased(), WhoSalt: hex.EncodeToString(r.Who.Salt), WhatSalt: hex.EncodeToString(r.What.Salt),
-		WhoDigest: hex.EncodeToString(r.Who.Digest), WhatDigest: hex.EncodeToString(r.What.Digest),
-		MAC: hex.EncodeToString(r.MAC), PrevHash: r.PrevHash, Hash: r.Hash,
+	p := &printer{out: make([]byte, 0, 2*usualBytes+len(r.Before)+len(r.After))}
+	p.open('{')
+	p.textField("id", r.ID)
+	p.key("seq")
+	p.integer(r.Seq)
+	for _, f := range [...][2]string{
+		{"at", r.At()}, {"actor", r.Actor}, {"role", r.Role}, {"channel", r.Channel}, {"action", r.Action}, {"target", r.Target},
+	} {
+		p.textField(f[0], f[1])
 	}
-	if r.GroupID != "" {
-		line.GroupID = &r.GroupID
+	p.key("group_id")
+	if r.GroupID == "" {
+		p.null()
+	} else {
+		p.str(r.GroupID)
 	}
-	return auditJSON(line)
+	p.kept("before", r.Before)
+	p.kept("after", r.After)
+	p.textField("reason", r.Reason)
+	p.textField("request_id", r.RequestID)
+	p.textField("address", r.Address)
+	p.key("erased")
+	p.strings(r.Erased())
+	p.hexField("who_salt", r.Who.Salt)
+	p.hexField("what_salt", r.What.Salt)
+	p.hexField("who_digest", r.Who.Digest)
+	p.hexField("what_digest", r.What.Digest)
+	p.hexField("mac", r.MAC)
+	p.textField("prev_hash", r.PrevHash)
+	p.textField("hash", r.Hash)
+	p.shut('}')
+	return p.out
 }
 
-// auditJSON prints what always marshals, with < and & as they are: stored values must keep their bytes.
-func auditJSON(v any) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+func (p *printer) textField(key, text string) {
+	p.key(key)
+	p.str(text)
 }
 
-// auditValue is stored JSON as it is, null for nothing. What is no JSON was tampered with; it is shown as a string.
-func auditValue(kept string) json.RawMessage {
-	if kept == "" {
-		return json.RawMessage("null")
+func (p *printer) hexField(key string, b []byte) { p.textField(key, hex.EncodeToString(b)) }
+
+// kept prints stored JSON byte by byte as it is, which its hash needs; null for nothing. What is no JSON of one line was
+// tampered with; it is shown as a string.
+func (p *printer) kept(key, stored string) {
+	p.key(key)
+	switch {
+	case stored == "":
+		p.null()
+	case !json.Valid([]byte(stored)) || strings.ContainsAny(stored, "\r\n"):
+		p.str(stored)
+	default:
+		p.separate()
+		p.out = append(p.out, stored...)
 	}
-	if !json.Valid([]byte(kept)) {
-		return auditJSON(kept)
-	}
-	return json.RawMessage(kept)
 }
 
 // ParseAuditRecord reads a line of an export. It takes only what JSON prints, byte by byte: CodeMalformed for the rest.
@@ -137,19 +158,29 @@ type AuditFooter struct {
 }
 
 type footerLine struct {
-	Footer footerBody `json:"footer"`
-}
-
-type footerBody struct {
-	Count    int64  `json:"count"`
-	Head     string `json:"head"`
-	HeadMAC  string `json:"head_mac"`
-	Filtered bool   `json:"filtered"`
+	Footer struct {
+		Count    int64  `json:"count"`
+		Head     string `json:"head"`
+		HeadMAC  string `json:"head_mac"`
+		Filtered bool   `json:"filtered"`
+	} `json:"footer"`
 }
 
 // JSON is the footer as the last line of an export, without the line's end.
 func (f AuditFooter) JSON() []byte {
-	return auditJSON(footerLine{footerBody{f.Count, f.Head.String(), f.MAC, f.Filtered}})
+	p := &printer{}
+	p.open('{')
+	p.key("footer")
+	p.open('{')
+	p.key("count")
+	p.integer(f.Count)
+	p.textField("head", f.Head.String())
+	p.textField("head_mac", f.MAC)
+	p.key("filtered")
+	p.boolean(f.Filtered)
+	p.shut('}')
+	p.shut('}')
+	return p.out
 }
 
 // ParseAuditFooter reads the last line of an export; ok is false for any other line.
