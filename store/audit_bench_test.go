@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -159,33 +158,29 @@ const round = 3 * time.Second
 
 func saveRound(b *testing.B, s *store.Store, next *atomic.Int64, sealing bool) int64 {
 	b.Helper()
-	ctx, stop := context.WithTimeout(b.Context(), round)
-	defer stop()
-	start := next.Load()
+	start, until := next.Load(), time.Now().Add(round)
 	var wg sync.WaitGroup
 	for range 32 {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for time.Now().Before(until) {
 				saveNext(b, s, next.Add(1))
 			}
 		})
 	}
 	if sealing {
-		wg.Go(func() { sealEachSecond(ctx, b, s) })
+		wg.Go(func() { sealEachSecond(b, s, until) })
 	}
 	wg.Wait()
 	return next.Load() - start
 }
 
-func sealEachSecond(ctx context.Context, b *testing.B, s *store.Store) {
+func sealEachSecond(b *testing.B, s *store.Store, until time.Time) {
 	b.Helper()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	for now := range ticker.C {
+		if now.After(until) {
 			return
-		case <-ticker.C:
 		}
 		if _, err := s.SealAudit(b.Context()); err != nil {
 			b.Error(err)
