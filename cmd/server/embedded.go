@@ -35,7 +35,6 @@ func dataDir(set string, getenv func(string) string) (string, error) {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		candidates = append(candidates, filepath.Join(home, ".local", "share", "pacekeeper"))
 	}
-	candidates = append(candidates, filepath.Join(os.TempDir(), fmt.Sprintf("pacekeeper-%d", os.Getuid())))
 	var faults []error
 	for _, dir := range candidates {
 		err := makeDir(dir)
@@ -44,6 +43,12 @@ func dataDir(set string, getenv func(string) string) (string, error) {
 		}
 		faults = append(faults, err)
 	}
+	shared := filepath.Join(os.TempDir(), fmt.Sprintf("pacekeeper-%d", os.Getuid()))
+	err := makePrivateDir(shared)
+	if err == nil {
+		return shared, nil
+	}
+	faults = append(faults, err)
 	return "", fmt.Errorf("no folder for the data (set PACEKEEPER_DATA_DIR): %w", errors.Join(faults...))
 }
 
@@ -57,6 +62,18 @@ func makeDir(dir string) error {
 		return err
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// makePrivateDir makes dir where others write too, and takes one that is there only if it is this user's own and closed
+// to others: whoever put another one there would read the tokens and the key.
+func makePrivateDir(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := ownAndClosed(dir); err != nil {
+		return err
+	}
+	return makeDir(dir)
 }
 
 // auditKey reads the key of the audit log's head from dir, and makes it on the first start.
