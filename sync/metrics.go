@@ -21,6 +21,9 @@ type metrics struct {
 	incomplete  prometheus.Gauge
 	head        *prometheus.GaugeVec
 	headTrusted prometheus.Gauge
+	drift       *prometheus.CounterVec
+	ahead       prometheus.Gauge
+	reconciles  prometheus.Histogram
 	collections []prometheus.Collector
 }
 
@@ -61,11 +64,25 @@ func newMetrics() *metrics {
 		headTrusted: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pacekeeper_audit_head_trusted", Help: "1 while the audit log's head is signed and did not go back, else 0.",
 		}),
+		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pacekeeper_drift_total", Help: "Keys, mutes and bans in Redis that differed from the database and were mended.",
+		}, []string{"kind"}),
+		ahead: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pacekeeper_drift_ahead_keys", Help: "Keys whose order was above the database's in the last pass of the reconciler.",
+		}),
+		reconciles: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "pacekeeper_reconcile_seconds", Help: "Complete passes of the reconciler.",
+			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
+		}),
 	}
 	m.collections = []prometheus.Collector{
 		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete, m.head, m.headTrusted,
+		m.drift, m.ahead, m.reconciles,
 	}
 	m.redisUp.Set(1)
+	for _, kind := range driftKinds() {
+		m.drift.WithLabelValues(kind)
+	}
 	return m
 }
 

@@ -115,15 +115,19 @@ func (s *Sync) publishExemptions(ctx context.Context, jobs []*job) error {
 func (s *Sync) publishSets(ctx context.Context, sets []store.ExemptionSet) error {
 	return inParallel(len(sets), func(i int) error {
 		set := sets[i]
-		entries := make([]enforce.ExemptEntry, 0, len(set.Entries))
-		for _, e := range set.Entries {
-			entries = append(entries, enforce.ExemptEntry{User: e.UserID, ExpiresMS: e.ExpiresMS})
-		}
 		return s.call(ctx, func(ctx context.Context) error {
-			_, err := s.publisher.PublishExemptions(ctx, set.GroupID, set.Order, entries)
+			_, err := s.publisher.PublishExemptions(ctx, set.GroupID, set.Order, exemptEntries(set))
 			return err
 		})
 	})
+}
+
+func exemptEntries(set store.ExemptionSet) []enforce.ExemptEntry {
+	entries := make([]enforce.ExemptEntry, 0, len(set.Entries))
+	for _, e := range set.Entries {
+		entries = append(entries, enforce.ExemptEntry{User: e.UserID, ExpiresMS: e.ExpiresMS})
+	}
+	return entries
 }
 
 func isNotFound(err error) bool {

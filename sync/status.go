@@ -12,17 +12,18 @@ import (
 
 // The lanes and loops, as status, metrics and log name them.
 const (
-	laneWake     = "wake"     // lane 1, and changes heard from others
-	laneNotify   = "notify"   // lane 2, telling
-	laneListen   = "listen"   // lane 2, hearing
-	lanePoll     = "poll"     // lane 3
-	laneComplete = "complete" // deleting published rows
-	laneFleet    = "fleet"
-	laneEpochs   = "epochs"
-	laneEvents   = "events"
-	laneServers  = "servers" // restarts of Redis, and whether it takes writes
-	laneAudit    = "audit"
-	laneCleanup  = "cleanup"
+	laneWake      = "wake"     // lane 1, and changes heard from others
+	laneNotify    = "notify"   // lane 2, telling
+	laneListen    = "listen"   // lane 2, hearing
+	lanePoll      = "poll"     // lane 3
+	laneComplete  = "complete" // deleting published rows
+	laneFleet     = "fleet"
+	laneEpochs    = "epochs"
+	laneEvents    = "events"
+	laneServers   = "servers" // restarts of Redis, and whether it takes writes
+	laneAudit     = "audit"
+	laneCleanup   = "cleanup"
+	laneReconcile = "reconcile"
 )
 
 // Status tells how publishing is doing, as this instance sees it.
@@ -40,6 +41,7 @@ type Status struct {
 	CompleteShards   int
 	RebuildingShards int
 	LastPass         PassStatus
+	Reconcile        ReconcileStatus
 	// Lag is from commit to visible, of the last 1,024 policies that this instance published.
 	Lag LagStatus
 }

@@ -96,7 +96,7 @@ func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
 		}
 		w.add(row.Shard, pubs)
 		if w.stale {
-			gone = append(gone, w.unpublished(row, pubs, order)...)
+			gone = append(gone, unpublished(w.sync, w.actions, row, pubs, order)...)
 		}
 		if w.full && row.ExemptionsVersion > 0 {
 			exempting = append(exempting, row.GroupID)

@@ -3,8 +3,8 @@
 //
 // Three lanes carry a change, so that each failure of one is caught by the next: a wake in the process that committed it,
 // a notification to the other instances, and a poll of the outbox each second. Besides them run a job that republishes
-// the whole fleet, a watch over the epochs that rebuilds what Redis lost, the consumer of the script's events, and the
-// sealing of the audit. Every write into Redis is guarded by its order, so any of them may run twice, late or on several
+// the whole fleet, a watch over the epochs that rebuilds what Redis lost, a reconciler that compares everything over and
+// over and mends drift, the consumer of the script's events, and the sealing of the audit. Every write into Redis is guarded by its order, so any of them may run twice, late or on several
 // instances at once.
 package sync
 
@@ -47,6 +47,8 @@ type Config struct {
 	Lease       time.Duration // of a claimed outbox row; zero = 15 s
 	OrphanAfter time.Duration // a rebuild that stood still so long is taken over; zero = 10 s
 	CallTimeout time.Duration // of one call to Redis; zero = 2 s
+	// ReconcileEvery is from the end of one pass of the reconciler to the start of the next; zero = 10 s.
+	ReconcileEvery time.Duration
 }
 
 // Sync runs the lanes. Make it with New, hand Wake to store.Config.OnCommit, and call Run once. All other methods are
@@ -59,23 +61,24 @@ type Sync struct {
 	log       *slog.Logger
 	instance  string // names this process in notifications
 
-	queue     *queue        // lane 1 and 2: groups to publish
-	outgoing  *outgoing     // lane 2: changes to announce
-	completer *completer    // outbox rows to delete
-	board     *board        // who waits for which version
-	ledger    *ledger       // what earlier versions published
-	breaker   *breaker      // whether Redis answers
-	fleet     *fleetRows    // claimed rows that ask for a pass
-	pollNow   chan struct{} // wakes lane 3
-	passNow   chan struct{} // asks for a pass over the whole fleet
-	consuming chan struct{} // held by who reads events
-	cursors   cursors
-	epochs    epochs
-	metrics   *metrics
-	report    *report
-	passDue   atomic.Bool // a pass over the whole fleet is due once no shard is missing
-	polled    atomic.Bool // a first poll of the outbox is done
-	passed    atomic.Bool // a first complete pass is done
+	queue      *queue        // lane 1 and 2: groups to publish
+	outgoing   *outgoing     // lane 2: changes to announce
+	completer  *completer    // outbox rows to delete
+	board      *board        // who waits for which version
+	ledger     *ledger       // what earlier versions published
+	breaker    *breaker      // whether Redis answers
+	fleet      *fleetRows    // claimed rows that ask for a pass
+	pollNow    chan struct{} // wakes lane 3
+	passNow    chan struct{} // asks for a pass over the whole fleet
+	consuming  chan struct{} // held by who reads events
+	cursors    cursors
+	epochs     epochs
+	reconciler reconciler
+	metrics    *metrics
+	report     *report
+	passDue    atomic.Bool // a pass over the whole fleet is due once no shard is missing
+	polled     atomic.Bool // a first poll of the outbox is done
+	passed     atomic.Bool // a first complete pass is done
 }
 
 // New checks cfg and makes a Sync that does nothing before Run.
@@ -118,6 +121,7 @@ func (c *Config) setDefaults() {
 		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
 		&c.SealEvery: time.Second, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
 		&c.OrphanAfter: 10 * time.Second, &c.CallTimeout: 2 * time.Second,
+		&c.ReconcileEvery: 10 * time.Second,
 	} {
 		if *d <= 0 {
 			*d = value
@@ -130,6 +134,7 @@ func (c *Config) setDefaults() {
 func (s *Sync) Run(ctx context.Context) error {
 	loops := []func(context.Context){
 		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runServers, s.runEvents, s.runHousekeeping, s.runCompleter,
+		s.runReconciler,
 	}
 	for range s.cfg.Workers {
 		loops = append(loops, s.runWorker)
@@ -155,6 +160,8 @@ func (s *Sync) Ready() error {
 		return policy.Errorf(policy.CodeUnavailable, "Redis is not complete")
 	case !s.polled.Load():
 		return policy.Errorf(policy.CodeUnavailable, "the outbox was not read yet")
+	case s.reconciler.restored.Load():
+		return policy.Errorf(policy.CodeUnavailable, "Redis is ahead of the database, as after a restored backup")
 	default:
 		return nil
 	}

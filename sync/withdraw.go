@@ -14,14 +14,16 @@ type withdrawal struct {
 }
 
 // unpublished lists the keys that Redis may hold of a group though its document publishes no such thing.
-func (w *sweep) unpublished(row store.PublishRow, pubs []enforce.Publication, order int64) []withdrawal {
+func unpublished(
+	s *Sync, actions []string, row store.PublishRow, pubs []enforce.Publication, order int64,
+) []withdrawal {
 	kept := make(map[string]bool, len(pubs))
 	for _, pub := range pubs {
 		kept[pub.Key] = true
 	}
 	var gone []withdrawal
-	for _, name := range append([]string{notices}, w.actions...) {
-		if key := w.sync.key(name, row.GroupID); !kept[key] {
+	for _, name := range append([]string{notices}, actions...) {
+		if key := s.key(name, row.GroupID); !kept[key] {
 			gone = append(gone, withdrawal{row.Shard, enforce.Publication{Key: key, Order: order, Delete: true}})
 		}
 	}

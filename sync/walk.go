@@ -1,0 +1,234 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+const (
+	groupsALook  = 25                   // read from Redis in one pipeline
+	exemptsALook = 20_000               // entries of exemptions in memory at once, of several groups
+	shardsALook  = 16                   // whose default hashes are read in one pipeline
+	longestRest  = 8 * time.Millisecond // between two looks: 10,000 groups rest at most 3.2 s
+	maxAhead     = 10_000               // groups ahead that are remembered; more are a restored backup of a very large fleet
+	maxLate      = 100_000              // keys behind that are remembered until the next pass
+	fewAhead     = 10                   // fewer keys ahead are drift, however few keys there are
+)
+
+// walk is one pass of the reconciler over all groups.
+type walk struct {
+	sync    *Sync
+	actions []string
+	rests   bool // leave half of the time to others
+
+	lateBefore, late map[string]mark // what may have been on its way, in the pass before and in this
+	groups           share
+	defaults         share
+	ahead            []string      // groups that are mended at the end, if they are few
+	aheadShards      []uint8       // shards whose default hashes are
+	withhold         bool          // Redis is ahead as a whole, it seems: mend nothing
+	done             *atomic.Int64 // groups compared, for the status
+	mended           mended
+}
+
+// share counts keys, and those of them whose order is above the database's.
+type share struct{ keys, ahead int }
+
+// restored says that so much is ahead that the database is a restored backup.
+func (s share) restored() bool { return s.ahead >= fewAhead && s.ahead*100 > s.keys }
+
+// errRebuilding ends a pass: shards are missing, and the rebuild puts back what they lost.
+var errRebuilding = errors.New("sync: Redis is being rebuilt")
+
+// run compares everything once. Whatever could not be read wholly ends it, and nothing is mended from it.
+func (w *walk) run(ctx context.Context) error {
+	whole, err := w.wholeShards(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ok := range whole {
+		if !ok {
+			return errRebuilding
+		}
+	}
+	sys, err := w.sync.store.System(ctx)
+	if err != nil {
+		return fmt.Errorf("read system: %w", err)
+	}
+	w.actions = sys.ActionNames()
+	for _, part := range []func(context.Context) error{w.walkGroups, w.walkHolds, w.walkDefaults, w.mendAhead} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored says that the whole pass found Redis ahead of the database.
+func (w *walk) restored() bool { return w.groups.restored() || w.defaults.restored() }
+
+func (w *walk) walkGroups(ctx context.Context) error {
+	after := ""
+	for {
+		rows, err := w.sync.store.PublishPage(ctx, nil, after, groupsAPage)
+		if err != nil {
+			return fmt.Errorf("read groups: %w", err)
+		}
+		for rest := rows; len(rest) > 0; {
+			n := lookLength(rest)
+			if err := w.rested(ctx, func() error { return w.look(ctx, rest[:n]) }); err != nil {
+				return err
+			}
+			rest = rest[n:]
+		}
+		if len(rows) < groupsAPage {
+			return nil
+		}
+		after = rows[len(rows)-1].GroupID
+	}
+}
+
+// lookLength is how many of the rows fit into one look.
+func lookLength(rows []store.PublishRow) int {
+	n, exempt := 1, rows[0].ExemptionsCount
+	for n < min(len(rows), groupsALook) && exempt+rows[n].ExemptionsCount <= exemptsALook {
+		exempt += rows[n].ExemptionsCount
+		n++
+	}
+	return n
+}
+
+// look compares some groups, and looks again at those that differ before it mends them.
+func (w *walk) look(ctx context.Context, rows []store.PublishRow) error {
+	groups := make([]string, len(rows))
+	for i, row := range rows {
+		groups[i] = row.GroupID
+	}
+	seen, err := w.see(ctx, groups)
+	if err != nil {
+		return err
+	}
+	found, keys, err := w.compare(ctx, rows, seen)
+	if err != nil {
+		return err
+	}
+	w.groups.keys += keys
+	w.done.Add(int64(len(rows)))
+	if len(found) == 0 {
+		return nil
+	}
+	if found, err = w.again(ctx, groupsOf(found)); err != nil {
+		return err
+	}
+	return w.mend(ctx, w.setAside(found))
+}
+
+// setAside keeps what is ahead for the end of the pass, and returns the rest.
+func (w *walk) setAside(found []drift) (rest []drift) {
+	var ahead []drift
+	for _, d := range found {
+		if d.kind == driftAhead {
+			ahead = append(ahead, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	w.groups.ahead += len(ahead)
+	if len(w.ahead) < maxAhead {
+		w.ahead = append(w.ahead, groupsOf(ahead)...)
+	}
+	if w.groups.restored() {
+		w.withhold = true
+	}
+	return rest
+}
+
+// walkDefaults compares the default hashes of all shards.
+func (w *walk) walkDefaults(ctx context.Context) error {
+	for start := 0; start < enforce.Shards; start += shardsALook {
+		shards := allShards()[start : start+shardsALook]
+		err := w.rested(ctx, func() error {
+			found, keys, err := w.lookDefaults(ctx, shards)
+			w.defaults.keys += keys
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			if found, _, err = w.lookDefaults(ctx, shards); err != nil { // a change may have come in between
+				return err
+			}
+			if found, err = w.certain(ctx, found); err != nil {
+				return err
+			}
+			return w.mend(ctx, w.setAsideDefaults(found))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) setAsideDefaults(found []drift) (rest []drift) {
+	for _, d := range found {
+		if d.kind == driftAhead {
+			w.defaults.ahead++
+			w.aheadShards = append(w.aheadShards, d.shard)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	return rest
+}
+
+// lookDefaults reads Redis first and then the database, as again does.
+func (w *walk) lookDefaults(ctx context.Context, shards []uint8) (found []drift, keys int, err error) {
+	var names []string
+	for _, shard := range shards {
+		for _, action := range w.actions {
+			names = append(names, w.sync.keys.Default(shard, action))
+		}
+	}
+	seen, err := w.seeHashes(ctx, names)
+	if err != nil {
+		return nil, 0, err
+	}
+	sys, err := w.sync.store.System(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read system: %w", err)
+	}
+	for _, shard := range shards {
+		found = appendDrifts(found, "", shard, w.sync.compileDefaults(sys, shard), seen)
+	}
+	return found, len(names), nil
+}
+
+// wholeShards says which shards are complete; the others are a rebuild's.
+func (w *walk) wholeShards(ctx context.Context) (whole [enforce.Shards]bool, err error) {
+	err = w.sync.call(ctx, func(ctx context.Context) error {
+		epochs, err := w.sync.publisher.Epochs(ctx)
+		for i, epoch := range epochs {
+			whole[i] = epoch != "" && !strings.HasPrefix(epoch, "~")
+		}
+		return err
+	})
+	return whole, err
+}
+
+// rested runs fn, and then leaves the servers to others for as long as it took.
+func (w *walk) rested(ctx context.Context, fn func() error) error {
+	began := w.sync.cfg.Now()
+	if err := fn(); err != nil || !w.rests {
+		return err
+	}
+	if !pause(ctx, min(w.sync.cfg.Now().Sub(began), longestRest)) {
+		return ctx.Err()
+	}
+	return nil
+}
