@@ -674,6 +674,20 @@ type SyncPass struct {
 	TookMs  float64    `json:"took_ms"`
 }
 
+// SyncReconcile This instance's last complete pass that compared all of Redis with the database.
+type SyncReconcile struct {
+	// Ahead Keys whose order was above the database's.
+	Ahead int64 `json:"ahead"`
+
+	// At Its start.
+	At     *time.Time `json:"at"`
+	Groups int64      `json:"groups"`
+
+	// Repaired Keys, mutes and bans that differed and were mended.
+	Repaired int64   `json:"repaired"`
+	TookMs   float64 `json:"took_ms"`
+}
+
 // SyncStatus How publishing is doing, as this instance sees it.
 type SyncStatus struct {
 	// CompleteShards Of 256.
@@ -700,7 +714,10 @@ type SyncStatus struct {
 
 	// RebuildingShards Of 256.
 	RebuildingShards int64 `json:"rebuilding_shards"`
-	RedisOk          bool  `json:"redis_ok"`
+
+	// Reconcile This instance's last complete pass that compared all of Redis with the database.
+	Reconcile SyncReconcile `json:"reconcile"`
+	RedisOk   bool          `json:"redis_ok"`
 }
 
 // Token defines model for Token.

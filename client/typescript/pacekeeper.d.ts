@@ -1146,6 +1146,7 @@ export interface components {
              */
             rebuilding_shards: number;
             last_pass: components["schemas"]["SyncPass"];
+            reconcile: components["schemas"]["SyncReconcile"];
             lag: components["schemas"]["SyncLag"];
         };
         SyncLane: {
@@ -1175,6 +1176,28 @@ export interface components {
             took_ms: number;
             /** Format: int64 */
             groups: number;
+        };
+        /** @description This instance's last complete pass that compared all of Redis with the database. */
+        SyncReconcile: {
+            /**
+             * Format: date-time
+             * @description Its start.
+             */
+            at: string | null;
+            /** Format: double */
+            took_ms: number;
+            /** Format: int64 */
+            groups: number;
+            /**
+             * Format: int64
+             * @description Keys, mutes and bans that differed and were mended.
+             */
+            repaired: number;
+            /**
+             * Format: int64
+             * @description Keys whose order was above the database's.
+             */
+            ahead: number;
         };
         /** @description From commit to Redis, of the last policies that this instance published, in milliseconds. */
         SyncLag: {

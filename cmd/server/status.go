@@ -20,6 +20,10 @@ func syncStatus(s policysync.Status) api.SyncStatus {
 		LastPass: api.SyncPass{
 			Running: s.LastPass.Running, At: moment(s.LastPass.At), TookMs: milliseconds(s.LastPass.Took), Groups: s.LastPass.Groups,
 		},
+		Reconcile: api.SyncReconcile{
+			At: moment(s.Reconcile.At), TookMs: milliseconds(s.Reconcile.Took), Groups: s.Reconcile.Groups,
+			Repaired: s.Reconcile.Repaired, Ahead: s.Reconcile.Ahead,
+		},
 		Lag: api.SyncLag{
 			Count: int64(s.Lag.Count), P50Ms: milliseconds(s.Lag.P50), P99Ms: milliseconds(s.Lag.P99), MaxMs: milliseconds(s.Lag.Max),
 		},
