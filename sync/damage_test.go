@@ -102,19 +102,19 @@ func TestC54_LostHoldsReturn(t *testing.T) {
 	each(t, func(t *testing.T, at site) {
 		t.Helper()
 		a := start(t, at, steadily)
-		a.furnish(t, []string{"g1"})
-		at.banFor(t, a, "g1", "liker")
-		if _, err := a.store.PutMute(t.Context(), operator, "g1", "loud", store.Anything(), store.MuteInput{EndMS: hence()}); err != nil {
+		a.furnish(t, []string{"g2"})
+		at.banFor(t, a, "g2", "liker")
+		if _, err := a.store.PutMute(t.Context(), operator, "g2", "loud", store.Anything(), store.MuteInput{EndMS: hence()}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "muted", func() bool { return at.peek(t, "g1", "loud").Code == 12 })
-		for _, key := range []string{at.keys.Member("g1", "loud"), at.keys.State("like", "g1", "liker")} {
+		eventually(t, "muted", func() bool { return at.peek(t, "g2", "loud").Code == 12 })
+		for _, key := range []string{at.keys.Member("g2", "loud"), at.keys.State("like", "g2", "liker")} {
 			if n := at.rdb.Del(t.Context(), key).Val(); n != 1 {
 				t.Fatalf("no key %s", key)
 			}
 		}
-		eventually(t, "muted again", func() bool { return at.peek(t, "g1", "loud").Code == 12 })
-		eventually(t, "banned again", func() bool { return at.ask(t, "like", "g1", "liker", "0", 0).Code == 13 })
+		eventually(t, "muted again", func() bool { return at.peek(t, "g2", "loud").Code == 12 })
+		eventually(t, "banned again", func() bool { return at.ask(t, "like", "g2", "liker", "0", 0).Code == 13 })
 		if a.Drift("mute") != 1 || a.Drift("ban") != 1 {
 			t.Errorf("counted %v mutes and %v bans", a.Drift("mute"), a.Drift("ban"))
 		}

@@ -247,9 +247,9 @@ func (at site) ask(t *testing.T, action, group, user, cost string, nowMS int64) 
 	}
 }
 
-func (at site) act(t *testing.T, action, group, user string) policy.Decision {
+func (at site) like(t *testing.T, group, user string) policy.Decision {
 	t.Helper()
-	return at.ask(t, action, group, user, "1", 0)
+	return at.ask(t, "like", group, user, "1", 0)
 }
 
 // check is a message in group g1.

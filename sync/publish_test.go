@@ -71,8 +71,10 @@ func TestStatusAndMetrics(t *testing.T) {
 	for _, f := range families {
 		found[f.GetName()] = true
 	}
-	for _, name := range []string{"pacekeeper_sync_lag_seconds", "pacekeeper_sync_published_total", "pacekeeper_sync_redis_up",
-		"pacekeeper_audit_head", "pacekeeper_audit_head_trusted"} {
+	for _, name := range []string{
+		"pacekeeper_sync_lag_seconds", "pacekeeper_sync_published_total", "pacekeeper_sync_redis_up",
+		"pacekeeper_audit_head", "pacekeeper_audit_head_trusted",
+	} {
 		if !found[name] {
 			t.Errorf("no metric %s in %v", name, found)
 		}

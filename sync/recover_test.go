@@ -76,7 +76,7 @@ func TestC54_FlushIsNoticed(t *testing.T) {
 	}
 	at.banFor(t, a, "g2", "liker")
 	eventually(t, "muted and banned", func() bool {
-		return at.check(t, "loud").Code == 12 && at.act(t, "like", "g2", "liker").Code == 13
+		return at.check(t, "loud").Code == 12 && at.like(t, "g2", "liker").Code == 13
 	})
 	before := at.snapshot(t)
 
@@ -90,7 +90,7 @@ func TestC54_FlushIsNoticed(t *testing.T) {
 	if d := at.check(t, "loud"); d.Code != 12 {
 		t.Errorf("the muted member may speak: %+v", d)
 	}
-	if d := at.act(t, "like", "g2", "liker"); d.Code != 13 {
+	if d := at.like(t, "g2", "liker"); d.Code != 13 {
 		t.Errorf("the banned member may act: %+v", d)
 	}
 }
@@ -99,7 +99,7 @@ func TestC54_FlushIsNoticed(t *testing.T) {
 func (at site) banFor(t *testing.T, i *instance, group, user string) {
 	t.Helper()
 	for range 11 { // like: 10 per 10 s, then banned 1 h
-		at.act(t, "like", group, user)
+		at.like(t, group, user)
 	}
 	if err := i.Drain(t.Context(), group); err != nil {
 		t.Fatal(err)

@@ -103,6 +103,6 @@ func TestRedisComesBackOlder(t *testing.T) {
 		eventually(t, key+" is withdrawn", func() bool { return at.field(t, key, "deleted") == "1" })
 	}
 	eventually(t, "mute and ban are lifted", func() bool {
-		return at.peek(t, "g1", "u1").Code != 12 && at.act(t, "like", "g1", "u2").Code != 13
+		return at.peek(t, "g1", "u1").Code != 12 && at.like(t, "g1", "u2").Code != 13
 	})
 }
