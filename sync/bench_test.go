@@ -27,6 +27,12 @@ func BenchmarkCommitToVisible(b *testing.B) {
 		prepare(b, at, nil).run(b).ready(b)
 		measure(b, at, prepare(b, at, nowhere(b), func(c *policysync.Config) { c.ProbeEvery = time.Minute }).run(b))
 	})
+	b.Run("beside_the_reconciler", func(b *testing.B) { // 2,000 other groups, compared without a stop
+		at := real(b)
+		fill(b, at, 2000)
+		steadily := func(c *policysync.Config) { c.ReconcileEvery = time.Millisecond }
+		measure(b, at, prepare(b, at, nil, steadily).run(b).ready(b))
+	})
 }
 
 // BenchmarkColdStart measures from Run to ready on an empty Redis, with 1,000 groups that have policies and without any.

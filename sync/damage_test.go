@@ -115,6 +115,7 @@ func TestC54_LostHoldsReturn(t *testing.T) {
 		}
 		eventually(t, "muted again", func() bool { return at.peek(t, "g2", "loud").Code == 12 })
 		eventually(t, "banned again", func() bool { return at.ask(t, "like", "g2", "liker", "0", 0).Code == 13 })
+		a.reconciled(t)
 		if a.Drift("mute") != 1 || a.Drift("ban") != 1 {
 			t.Errorf("counted %v mutes and %v bans", a.Drift("mute"), a.Drift("ban"))
 		}
