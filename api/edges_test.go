@@ -157,8 +157,10 @@ func TestProblems_StaySmall(t *testing.T) {
 	}
 	bounds = strings.Replace(bounds, `"*":`, ranges.String()+`"*":`, 1)
 	for _, call := range [][2]string{
-		{"/v1/groups/g1", "{" + unknown.String() + `"name":"x"}`}, {"/v1/groups/g1/policy", "{" + unknown.String() + `"x":1}`},
-		{"/v1/groups/g1/policy", `{"actions":{` + actions.String() + `"x":{}}}`}, {"/v1/system/bounds", bounds},
+		{"/v1/groups/g1", "{" + unknown.String() + `"name":"x"}`},
+		{"/v1/groups/g1/policy", "{" + unknown.String() + `"x":1}`},
+		{"/v1/groups/g1/policy", `{"actions":{` + actions.String() + `"x":{}}}`},
+		{"/v1/system/bounds", bounds},
 		{"/v1/system/defaults", `{"actions":{` + actions.String() + `"x":{}}}`},
 	} {
 		a := b.call("PUT", call[0], call[1], "If-Match: *").want(422).is("errors/100", "null")

@@ -72,7 +72,7 @@ func newBedOn(t *testing.T, database string, rdb redis.UniversalClient, edits ..
 	}
 	cfg := api.Config{
 		Store:  b.store,
-		Check:  enforce.New(enforce.Config{Redis: rdb}),
+		Check:  enforce.New(enforce.Config{Redis: rdb, Timeout: 5 * time.Second}), // a busy machine is no Redis away
 		Keys:   enforce.NewKeys(""),
 		Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 		Now:    time.Now,

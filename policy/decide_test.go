@@ -227,7 +227,7 @@ func TestHoldsStartLaterThanTheOnesBefore(t *testing.T) {
 	p.BanForMS = 7000
 	ahead := start + 10_000 // a server whose clock is 10 s ahead muted, and lifted
 	before := start - 1
-	st := policy.ActionState{LastMS: before, BanStartMS: ahead, Log: slices.Repeat([]uint32{uint32(before)}, 8)} //nolint:gosec // mod 2^32 is the format
+	st := policy.ActionState{LastMS: before, BanStartMS: ahead, Log: slices.Repeat([]uint32{uint32(before)}, 8)}
 	m := policy.MemberRecord{Strikes: 2, HeldUntilMS: start, MuteStartMS: ahead, MuteEndMS: start, Cause: policy.CauseLifted}
 	d, st, m, e := policy.Decide(p, st, m, policy.Attempt{NowMS: start + 1000, Cost: 1})
 	if d.Step != 1 || e == nil || e.MuteStartMS != ahead+1 || e.BanStartMS != ahead+1 {
