@@ -125,7 +125,7 @@ func problemErrors(fields []policy.FieldError) []ProblemError {
 // knownError finds what may be shown, and logs what may not.
 func (a *API) knownError(err error, c echo.Context) *policy.Error {
 	if known, ok := errors.AsType[*policy.Error](err); ok {
-		if known.Code == policy.CodeUnavailable {
+		if known.Code == policy.CodeUnavailable && c.Path() != "/readyz" { // a probe's answer says why, again and again
 			a.logFault(c, slog.LevelWarn, err)
 		}
 		return known

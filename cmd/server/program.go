@@ -187,13 +187,17 @@ func (p *Program) secure() bool {
 }
 
 // Ready says what keeps this instance from being ready: the database, its schema, the script in Redis, the first pass.
+// The schema is looked at only once this instance has migrated: a look at one that is being made waits for a second.
 func (p *Program) Ready(ctx context.Context) error {
-	current, err := p.store.MigrationsCurrent(ctx)
-	switch {
-	case err != nil:
-		return err
-	case !current || !p.prepared.Load():
+	if !p.prepared.Load() {
 		return errors.New("the database's schema is not current yet")
+	}
+	current, err := p.store.MigrationsCurrent(ctx)
+	if err != nil {
+		return err
+	}
+	if !current {
+		return errors.New("the database's schema is not the one of this program")
 	}
 	if err := p.checks.Ready(ctx); err != nil {
 		return err
