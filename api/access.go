@@ -83,9 +83,8 @@ func ruleTable() map[string]rule {
 
 // allGuarded holds the routes under /v1 against the rules: one without a rule would be open to everybody.
 func (a *API) allGuarded() error {
-	table := ruleTable()
 	for _, route := range a.echo.Routes() {
-		if _, known := table[route.Method+" "+route.Path]; !known && strings.HasPrefix(route.Path, "/v1/") {
+		if _, known := a.rules[route.Method+" "+route.Path]; !known && strings.HasPrefix(route.Path, "/v1/") {
 			return fmt.Errorf("api: %s %s has no rule", route.Method, route.Path)
 		}
 	}

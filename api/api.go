@@ -3,6 +3,7 @@
 package api
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"log/slog"
@@ -51,6 +52,7 @@ type API struct {
 	cfg      Config
 	echo     *echo.Echo
 	validate *validator.Validate
+	rules    map[string]rule // by method and path
 	metrics  metrics
 	systems  systems
 	notices  notices
@@ -64,7 +66,7 @@ func New(cfg Config) (*API, error) {
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator()}
+	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator(), rules: ruleTable()}
 	a.metrics = newMetrics(cfg.Registry)
 	a.systems.read = cfg.Store.System
 	a.routes()
@@ -86,7 +88,7 @@ func (a *API) routes() {
 	e.Use(
 		a.identify,
 		a.measure,
-		middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1024, Skipper: ownEncoding}),
+		middleware.GzipWithConfig(middleware.GzipConfig{Level: gzip.BestSpeed, MinLength: 1024, Skipper: ownEncoding}),
 		a.recoverPanics,
 		a.guard,
 	)

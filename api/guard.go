@@ -32,9 +32,8 @@ func callerOf(ctx context.Context) caller {
 
 // guard answers in the order of design §8: token (401), group visible (404), role (403). Handlers go on from there.
 func (a *API) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	table := ruleTable()
 	return func(c echo.Context) error {
-		r, known := table[c.Request().Method+" "+c.Path()]
+		r, known := a.rules[c.Request().Method+" "+c.Path()]
 		if !known {
 			return next(c) // what needs no token, and the 404s and 405s of the router
 		}

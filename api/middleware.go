@@ -17,13 +17,16 @@ import (
 
 const headerPrefer = "Prefer"
 
+// saneRequestID is what a request id may be for the log and the audit to repeat it. Compiled once: middleware is built
+// anew for every request.
+var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+
 // identify gives the request its id, the caller's own if it is sane, and forbids every cache.
 func (a *API) identify(next echo.HandlerFunc) echo.HandlerFunc {
-	sane := regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 	return func(c echo.Context) error {
 		r := c.Request()
 		id := r.Header.Get(echo.HeaderXRequestID)
-		if !sane.MatchString(id) {
+		if !saneRequestID.MatchString(id) {
 			id = a.cfg.NewID()
 		}
 		c.Response().Header().Set(echo.HeaderXRequestID, id)

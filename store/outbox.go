@@ -88,35 +88,42 @@ func (s *Store) ExtendOutbox(ctx context.Context, ids []string, lease time.Durat
 // chunkSize bounds the rows of one statement: Postgres takes 65,535 parameters, SQLite 32,766.
 const chunkSize = 1000
 
-// CompleteOutbox deletes published rows and keeps what was published, in one transaction. A publication older than the
-// one known is ignored. Rows deleted before are no error.
+// CompleteOutbox deletes published rows and keeps what was published, in transactions of up to 1,000 of each. A
+// publication older than the one known is ignored. Rows deleted before are no error. What a crash of the database loses
+// is published once more.
 func (s *Store) CompleteOutbox(ctx context.Context, ids []string, pubs []Publication) error {
 	ids = slices.Sorted(slices.Values(ids)) // one order for all: no deadlocks
 	pubs = newestByGroup(pubs)
-	return s.write(ctx, func(t *tx) error {
-		for chunk := range slices.Chunk(ids, chunkSize) {
-			if err := t.Exec("DELETE FROM outbox WHERE id IN ?", chunk).Error; err != nil {
-				return err
-			}
+	for len(ids)+len(pubs) > 0 {
+		rows, published := ids[:min(len(ids), chunkSize)], pubs[:min(len(pubs), chunkSize)]
+		ids, pubs = ids[len(rows):], pubs[len(published):]
+		if err := s.write(ctx, func(t *tx) error { return t.complete(rows, published) }); err != nil {
+			return err
 		}
-		for chunk := range slices.Chunk(pubs, chunkSize) {
-			if err := t.upsertPublications(chunk); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (t *tx) upsertPublications(pubs []Publication) error {
+func (t *tx) complete(rows []string, published []Publication) error {
+	t.lossy = true
+	if len(rows) > 0 {
+		t.finally("DELETE FROM outbox WHERE id IN ?", rows)
+	}
+	if len(published) > 0 {
+		t.upsertPublications(published)
+	}
+	return nil
+}
+
+func (t *tx) upsertPublications(pubs []Publication) {
 	var args []any
 	for _, p := range pubs {
 		args = append(args, p.GroupID, p.Version, p.Order, p.At.UnixMicro(), p.LagMS)
 	}
-	return t.Exec(`INSERT INTO publications (group_id, version, order_no, at, lag_ms) VALUES `+places(len(pubs), 5)+`
+	t.finally(`INSERT INTO publications (group_id, version, order_no, at, lag_ms) VALUES `+places(len(pubs), 5)+`
 		ON CONFLICT (group_id) DO UPDATE SET version = excluded.version, order_no = excluded.order_no,
 			at = excluded.at, lag_ms = excluded.lag_ms
-		WHERE excluded.order_no > publications.order_no`, args...).Error
+		WHERE excluded.order_no > publications.order_no`, args...)
 }
 
 // newestByGroup keeps one publication a group, sorted: one statement may touch a row once only.
