@@ -108,7 +108,7 @@ func acceptable(sys *policy.System, role string, before policy.Document, data []
 	if !strict {
 		return doc, nil // the store validates what it saves
 	}
-	if err := sys.Validate(doc); err != nil {
+	if err := sys.ValidateChange(before, doc); err != nil {
 		return doc, err
 	}
 	if _, clamps := sys.Resolve(doc); len(clamps) > 0 {

@@ -126,7 +126,7 @@ func (a *API) strictDefaults(ctx context.Context, document policy.Document) erro
 	if err != nil {
 		return err
 	}
-	if err := sys.Validate(document); err != nil {
+	if err := sys.ValidateChange(sys.Defaults, document); err != nil {
 		return err
 	}
 	draft := sys.SystemConfig

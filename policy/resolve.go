@@ -17,7 +17,8 @@ const (
 
 // Resolve lays a document over the defaults and clamps it: what is in force, and what of the document's own requests is
 // not. Absent settings follow the defaults; arrays, window and ban are taken whole. A switch that bounds forbid (null,
-// enabled: false, soft) leaves the defaults' value of that key in force. Actions that are not registered are ignored. What it returns may share memory with the document.
+// enabled: false, soft) leaves the defaults' value of that key in force; a role that operators have removed exempts nobody
+// until it returns. Actions that are not registered are ignored. What it returns may share memory with the document.
 func (s *System) Resolve(d Document) (Effective, []Clamp) {
 	e := s.base
 	r := resolver{}
@@ -28,7 +29,7 @@ func (s *System) Resolve(d Document) (Effective, []Clamp) {
 		e.Actions = r.actions(s, d.Actions)
 	}
 	if d.ExemptRoles.Set {
-		e.ExemptRoles = withOwner(d.ExemptRoles.Value)
+		e.ExemptRoles = withOwner(r.roles(d.ExemptRoles.Value, s.roles))
 	}
 	if d.Penalties.Ladder.Set {
 		e.Ladder = r.ladder(d.Penalties.Ladder.Value, &s.Bounds)
@@ -51,6 +52,19 @@ func withOwner(roles []string) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// roles holds back what is no role any more.
+func (r *resolver) roles(stated, known []string) []string {
+	kept := make([]string, 0, len(stated))
+	for i, role := range stated {
+		if slices.Contains(known, role) {
+			kept = append(kept, role)
+			continue
+		}
+		r.clamps = append(r.clamps, Clamp{Path: "/exempt_roles/" + strconv.Itoa(i), Requested: role, Bound: BoundForbidden})
+	}
+	return kept
 }
 
 func overlayNotices(base, over map[string]map[string]string) map[string]map[string]string {

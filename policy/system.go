@@ -26,6 +26,7 @@ type System struct {
 	base   Effective                // the defaults, clamped
 	bounds map[string]*ActionBounds // of every registered action
 	speech map[string]bool          // of every registered action
+	roles  []string                 // known: shipped and own
 }
 
 // NewSystem makes a System. The defaults may leave out what they like: it comes from ShippedDefaults, and for an action
@@ -39,6 +40,7 @@ func NewSystem(cfg SystemConfig) (*System, error) {
 		SystemConfig: cfg,
 		bounds:       make(map[string]*ActionBounds, len(cfg.Actions)),
 		speech:       make(map[string]bool, len(cfg.Actions)),
+		roles:        append(shippedRoles(), cfg.Bounds.Roles...),
 	}
 	s.Actions = slices.SortedFunc(slices.Values(cfg.Actions), func(a, b ActionSpec) int { return cmp.Compare(a.Name, b.Name) })
 	for _, spec := range s.Actions {

@@ -26,6 +26,29 @@ func TestValidate(t *testing.T) {
 	equal(t, []string{"/actions/like/min_interval_ms range"}, faultsOf(t, s.Validate(made), policy.CodeInvalid))
 }
 
+// TestRemovedRoleIsHeldBackUntilItReturns: operators remove a role that documents state. It exempts nobody, says so, does
+// not stand in the way of other saves, and counts again when it is back.
+func TestRemovedRoleIsHeldBackUntilItReturns(t *testing.T) {
+	t.Parallel()
+	with := policy.ShippedBounds()
+	with.Roles = []string{"host"}
+	d := parsed(t, `{"exempt_roles":["admin","host"]}`)
+	before := systemOf(t, with, policy.ShippedDefaults())
+	without := systemOf(t, policy.ShippedBounds(), policy.ShippedDefaults())
+	e, clamps := without.Resolve(d)
+	equal(t, []string{"admin", "owner"}, e.ExemptRoles)
+	equal(t, []policy.Clamp{{Path: "/exempt_roles/1", Requested: "host", Bound: policy.BoundForbidden}}, clamps)
+	changed := parsed(t, `{"exempt_roles":["admin","host"],"actions":{"message":{"min_interval_ms":3000}}}`)
+	if err := without.ValidateChange(d, changed); err != nil {
+		t.Errorf("a save of something else: %v", err)
+	}
+	equal(t, []string{"/exempt_roles/1 unknown"}, faultsOf(t, without.ValidateChange(policy.Document{}, d), policy.CodeInvalid))
+	if e, clamps = before.Resolve(d); len(clamps) > 0 {
+		t.Errorf("the role is back, yet %v", clamps)
+	}
+	equal(t, []string{"admin", "host", "owner"}, e.ExemptRoles)
+}
+
 func TestValidateBounds(t *testing.T) {
 	t.Parallel()
 	b := policy.ShippedBounds()

@@ -23,7 +23,11 @@ func knownZone(name string) bool {
 
 // Validate says whether a document may be saved: all that ParseDocument asks, and that its actions are registered, its
 // roles known and its time zone in the zone database. The error is CodeInvalid with every fault and its pointer.
-func (s *System) Validate(d Document) error {
+func (s *System) Validate(d Document) error { return s.ValidateChange(Document{}, d) }
+
+// ValidateChange says whether a document may take the place of another. As Validate, but a role that the other states
+// already may stay after operators have removed it: whoever saves something else is not to blame.
+func (s *System) ValidateChange(before, d Document) error {
 	if _, err := s.ParseDocument(d.JSON()); err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func (s *System) Validate(d Document) error {
 		fields = append(fields, FieldError{"/time_zone", "unknown", unknownZone})
 	}
 	fields = append(fields, unknownActions(s, d.Actions)...)
-	fields = append(fields, s.unknownRoles(d.ExemptRoles.Value)...)
+	fields = append(fields, s.unknownRoles(d.ExemptRoles.Value, before.ExemptRoles.Value)...)
 	if len(fields) == 0 {
 		return nil
 	}
@@ -63,12 +67,13 @@ func unknownActions[T any](s *System, stated map[string]T) (fields []FieldError)
 }
 
 // Roles are the roles that exempt_roles may name: those every system knows, then the operator's own.
-func (s *System) Roles() []string { return append(shippedRoles(), s.Bounds.Roles...) }
+// The slice is the System's own: read only.
+func (s *System) Roles() []string { return s.roles }
 
-func (s *System) unknownRoles(stated []string) (fields []FieldError) {
-	known := s.Roles()
+func (s *System) unknownRoles(stated, before []string) (fields []FieldError) {
+	known := s.roles
 	for i, role := range stated {
-		if !slices.Contains(known, role) {
+		if !slices.Contains(known, role) && !slices.Contains(before, role) {
 			fields = append(fields, FieldError{
 				"/exempt_roles/" + strconv.Itoa(i), "unknown",
 				"the role " + role + " is unknown; known are " + listed(known),

@@ -149,7 +149,7 @@ func (t *tx) editPolicy(a Actor, groupID string, m Match, e policyEdit, lock str
 	if text == row.Group.Document {
 		return r, false, nil
 	}
-	if err := r.System.Validate(doc); err != nil {
+	if err := r.System.ValidateChange(r.Document, doc); err != nil {
 		return r, false, err
 	}
 	if err := t.writePolicy(a, row, text, e); err != nil {

@@ -100,7 +100,7 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 		if before == after {
 			return nil
 		}
-		if err := old.Validate(d); err != nil {
+		if err := old.ValidateChange(old.Defaults, d); err != nil {
 			return err
 		}
 		cfg := old.SystemConfig
