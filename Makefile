@@ -38,7 +38,7 @@ test: prerequisites ## Install what is missing, then run every test
 
 .PHONY: race
 race: prerequisites ## Run the packages that share memory under the race detector
-	go test -race -timeout 20m ./cmd/server ./store ./sync ./ui
+	go test -race -p 1 -timeout 20m ./cmd/server ./store ./sync ./ui
 
 .PHONY: prerequisites
 prerequisites: ## Install PostgreSQL and Redis for the tests where they are missing

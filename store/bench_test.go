@@ -69,3 +69,17 @@ func withInterval(d policy.Document, ms int64) policy.Document {
 	}}
 	return d
 }
+
+// BenchmarkExemptionsAtTheCap measures replacing, listing, searching and reading for the publisher in a group of 10,000.
+func BenchmarkExemptionsAtTheCap(b *testing.B) {
+	for name, url := range map[string]string{"postgres": pgtest.Postgres(b), "sqlite": pgtest.SQLite(b)} {
+		b.Run(name, func(b *testing.B) {
+			s := pgtest.Open(b, url)
+			register(b, s, "g1")
+			fill(b, pgtest.SQL(b, url), entriesAtTheCap)
+			for b.Loop() {
+				workAtTheCap(b, s)
+			}
+		})
+	}
+}

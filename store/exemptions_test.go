@@ -117,35 +117,36 @@ func TestC37_AtTheCapAnEntryCanBeReplaced(t *testing.T) {
 	})
 }
 
-// TestC37_TenThousandEntriesStayFast fills a group to the shipped cap. The limit is far above what a quiet machine needs.
-func TestC37_TenThousandEntriesStayFast(t *testing.T) {
+// TestC37_TenThousandEntries works on a group at the shipped cap; BenchmarkExemptionsAtTheCap says how fast.
+func TestC37_TenThousandEntries(t *testing.T) {
 	t.Parallel()
 	each(t, func(b bed) {
-		t := b.t
-		s := b.store()
-		ctx, any := t.Context(), store.Anything()
+		t, s := b.t, b.store()
 		register(t, s, "g1")
-		const entries = 10_000
-		fill(t, pgtest.SQL(t, b.url), entries)
-		begin := time.Now()
-		must(s.PutExemption(ctx, actor(), "g1", any, store.Exemption{UserID: "u77", Note: "host"}))(t)
-		p := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Limit: 500}))(t)
-		found := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Search: "HOST"}))(t)
-		set := must(s.ExemptionsForPublish(ctx, "g1"))(t)
-		took := time.Since(begin)
-		if len(p.Items) != 500 || p.Next == "" || len(found.Items) != 1 || len(set.Entries) != entries {
-			t.Errorf("%d, %d, %d entries", len(p.Items), len(found.Items), len(set.Entries))
-		}
-		if took > 2*time.Second {
-			t.Errorf("replace, list, search and publish took %v", took)
-		}
-		_, err := s.PutExemption(ctx, actor(), "g1", any, store.Exemption{UserID: "one-more"})
+		fill(t, pgtest.SQL(t, b.url), entriesAtTheCap)
+		workAtTheCap(t, s)
+		_, err := s.PutExemption(t.Context(), actor(), "g1", store.Anything(), store.Exemption{UserID: "one-more"})
 		wantCode(t, err, policy.CodeInvalid)
 	})
 }
 
+const entriesAtTheCap = 10_000
+
+// workAtTheCap replaces an entry, lists, searches, and reads all for the publisher.
+func workAtTheCap(t testing.TB, s *store.Store) {
+	t.Helper()
+	ctx := t.Context()
+	must(s.PutExemption(ctx, actor(), "g1", store.Anything(), store.Exemption{UserID: "u77", Note: "host"}))(t)
+	p := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Limit: 500}))(t)
+	found := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Search: "HOST"}))(t)
+	set := must(s.ExemptionsForPublish(ctx, "g1"))(t)
+	if len(p.Items) != 500 || p.Next == "" || len(found.Items) != 1 || len(set.Entries) != entriesAtTheCap {
+		t.Errorf("%d, %d, %d entries", len(p.Items), len(found.Items), len(set.Entries))
+	}
+}
+
 // fill gives g1 the users u1 to un.
-func fill(t *testing.T, db *sql.DB, n int) {
+func fill(t testing.TB, db *sql.DB, n int) {
 	t.Helper()
 	for _, statement := range []string{
 		fmt.Sprintf(`INSERT INTO exemptions (group_id, user_id, note, granted_by, granted_at)
