@@ -133,29 +133,29 @@ func TestC37_TenThousandEntries(t *testing.T) {
 const entriesAtTheCap = 10_000
 
 // workAtTheCap replaces an entry, lists, searches, and reads all for the publisher.
-func workAtTheCap(t testing.TB, s *store.Store) {
-	t.Helper()
-	ctx := t.Context()
-	must(s.PutExemption(ctx, actor(), "g1", store.Anything(), store.Exemption{UserID: "u77", Note: "host"}))(t)
-	p := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Limit: 500}))(t)
-	found := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Search: "HOST"}))(t)
-	set := must(s.ExemptionsForPublish(ctx, "g1"))(t)
+func workAtTheCap(tb testing.TB, s *store.Store) {
+	tb.Helper()
+	ctx := tb.Context()
+	must(s.PutExemption(ctx, actor(), "g1", store.Anything(), store.Exemption{UserID: "u77", Note: "host"}))(tb)
+	p := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Limit: 500}))(tb)
+	found := must(s.ListExemptions(ctx, "g1", store.ExemptionQuery{Search: "HOST"}))(tb)
+	set := must(s.ExemptionsForPublish(ctx, "g1"))(tb)
 	if len(p.Items) != 500 || p.Next == "" || len(found.Items) != 1 || len(set.Entries) != entriesAtTheCap {
-		t.Errorf("%d, %d, %d entries", len(p.Items), len(found.Items), len(set.Entries))
+		tb.Errorf("%d, %d, %d entries", len(p.Items), len(found.Items), len(set.Entries))
 	}
 }
 
 // fill gives g1 the users u1 to un.
-func fill(t testing.TB, db *sql.DB, n int) {
-	t.Helper()
+func fill(tb testing.TB, db *sql.DB, n int) {
+	tb.Helper()
 	for _, statement := range []string{
 		fmt.Sprintf(`INSERT INTO exemptions (group_id, user_id, note, granted_by, granted_at)
 			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT 'g1', 'u' || i, 'guest', 'Mei', i FROM n`, n),
 		fmt.Sprintf("UPDATE groups SET exemptions_count = %d, exemptions_version = %d WHERE id = 'g1'", n, n),
 	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
+		if _, err := db.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
