@@ -34,7 +34,8 @@ build: ## Build the one binary into bin/server
 
 .PHONY: test
 test: prerequisites ## Install what is missing, then run every test
-	go test -timeout 20m ./...
+	go build ./...
+	go test -p 1 -timeout 20m ./...
 
 .PHONY: race
 race: prerequisites ## Run the packages that share memory under the race detector
