@@ -1,5 +1,5 @@
 // Package redistest gives tests a private Redis: a real redis-server on a unix socket, started once per test binary and
-// ended with it whatever happens, and the embedded one.
+// ended with it whatever happens, the embedded one, and clusters and sentinel sets that a test may damage.
 package redistest
 
 import (
@@ -33,6 +33,7 @@ const guard = `"$@" </dev/null & pid=$!; cat >/dev/null; kill -9 $pid 2>/dev/nul
 // Server is a private redis-server.
 type Server struct {
 	Socket string // path of the unix socket
+	Addr   string // host:port on loopback; "" = it listens on the socket alone
 	PID    int    // of the redis-server itself
 	dir    string
 	stdin  io.Closer
@@ -152,16 +153,24 @@ func sharedServer() (*Server, int, error) {
 }
 
 func start(args ...string) (*Server, error) {
+	s, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.launch(args...); err != nil {
+		_ = os.RemoveAll(s.dir)
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes a server with its directory, and does not start it.
+func prepare() (*Server, error) {
 	dir, err := os.MkdirTemp("", "redistest")
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for redis-server: %w", err)
 	}
-	s := &Server{dir: dir, Socket: filepath.Join(dir, "redis.sock")}
-	if err := s.launch(args...); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, err
-	}
-	return s, nil
+	return &Server{dir: dir, Socket: filepath.Join(dir, "redis.sock")}, nil
 }
 
 func (s *Server) launch(args ...string) error {
@@ -172,12 +181,16 @@ func (s *Server) launch(args ...string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of redis-server: %w", err)
 	}
-	line := []string{
-		"-c", guard, s.dir, path, "--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no",
+	return s.run(append([]string{
+		path, "--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no",
 		"--databases", strconv.Itoa(databases), "--dir", s.dir, "--loglevel", "warning",
-	}
+	}, args...))
+}
+
+// run starts a command line under the guard, and waits until the server answers.
+func (s *Server) run(line []string) (err error) {
 	var out bytes.Buffer
-	s.cmd = exec.Command("/bin/sh", append(line, args...)...) //nolint:gosec,noctx // a fixed script; it lives as long as the binary
+	s.cmd = exec.Command("/bin/sh", append([]string{"-c", guard, s.dir}, line...)...) //nolint:gosec,noctx // a fixed script; it lives as long as the binary
 	s.cmd.Stdout, s.cmd.Stderr = &out, &out
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
