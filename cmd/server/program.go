@@ -108,11 +108,11 @@ func newRegistry() *prometheus.Registry {
 
 // redis makes a client with connections of its own: publishing is never in the way of checks.
 func (p *Program) redis() (redis.UniversalClient, error) {
-	options, err := redisOptions(p.foundation.redisURL)
+	target, err := parseRedisURL(p.foundation.redisURL)
 	if err != nil {
 		return nil, err
 	}
-	client := redis.NewUniversalClient(options)
+	client := target.client()
 	p.closers = append(p.closers, client.Close)
 	return client, nil
 }

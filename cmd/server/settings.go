@@ -18,7 +18,7 @@ import (
 type Settings struct {
 	Addr           string     `setting:"PACEKEEPER_ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port. Port 0 takes a free one."`
 	DatabaseURL    string     `setting:"PACEKEEPER_DATABASE_URL" secret:"" placeholder:"URL" help:"PostgreSQL (14 or newer), as postgres://user:password@host:5432/name. Empty together with the Redis URL: embedded mode."`
-	RedisURL       string     `setting:"PACEKEEPER_REDIS_URL" secret:"" placeholder:"URL" help:"Redis 6.2 or newer, as redis://:password@host:6379/0. Several, separated by commas: a cluster. ?master_name=NAME: sentinels."`
+	RedisURL       string     `setting:"PACEKEEPER_REDIS_URL" secret:"" placeholder:"URL" help:"Redis 6.2 or newer. One server: redis://user:password@host:6379/0 (rediss for TLS). A cluster: several, separated by commas, or one with ?cluster=true. Sentinels: theirs, with ?master_name=NAME, and &sentinel_username= &sentinel_password= where they want one."`
 	RedisPrefix    string     `setting:"PACEKEEPER_REDIS_PREFIX" default:"pk" help:"First part of every key in Redis: lower-case letters and digits."`
 	BootstrapToken string     `setting:"PACEKEEPER_BOOTSTRAP_TOKEN" secret:"" placeholder:"TOKEN" help:"Becomes the operator token if there never was one: 32 to 128 printable ASCII bytes. Empty: one is made and printed once."`
 	PublicURL      string     `setting:"PACEKEEPER_PUBLIC_URL" placeholder:"URL" help:"Where people reach this server, as https://pace.example.org. Empty: http://ADDR."`
@@ -78,7 +78,7 @@ func (s *Settings) validateURLs() error {
 		}
 	}
 	if s.RedisURL != "" {
-		if _, err := redisOptions(s.RedisURL); err != nil {
+		if _, err := parseRedisURL(s.RedisURL); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Settings) proxies() ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// Print writes one line per setting, NAME=value, with secrets hidden.
+// Print writes one line per setting, NAME=value, with secrets hidden, and what the Redis URL was understood as.
 func (s *Settings) Print(w io.Writer) {
 	for _, row := range describe(s) {
 		value := row.value
@@ -127,6 +127,9 @@ func (s *Settings) Print(w io.Writer) {
 			value = "(hidden)"
 		}
 		fmt.Fprintf(w, "%s=%s\n", row.name, value)
+	}
+	if target, err := parseRedisURL(s.RedisURL); err == nil {
+		fmt.Fprintf(w, "# Redis: %s\n", target)
 	}
 }
 

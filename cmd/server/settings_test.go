@@ -35,6 +35,7 @@ func TestConfigHidesSecrets(t *testing.T) {
 	for _, line := range []string{
 		"PACEKEEPER_DATABASE_URL=(hidden)", "PACEKEEPER_REDIS_URL=(hidden)", "PACEKEEPER_AUDIT_KEY=(hidden)",
 		"PACEKEEPER_BOOTSTRAP_TOKEN=", "PACEKEEPER_TRUSTED_PROXIES=10.0.0.0/8,192.0.2.1", "PACEKEEPER_ADDR=127.0.0.1:9", // a flag beats
+		"# Redis: one server at cache:6379, database 0",
 	} {
 		if !strings.Contains(out, line+"\n") {
 			t.Errorf("lacks %q:\n%s", line, out)
