@@ -44,7 +44,7 @@ func statusOf(code policy.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case codeMediaType:
 		return http.StatusUnsupportedMediaType
-	case policy.CodeInvalid:
+	case policy.CodeInvalid, policy.CodeKeyReused:
 		return http.StatusUnprocessableEntity
 	case codePrecondition:
 		return http.StatusPreconditionRequired

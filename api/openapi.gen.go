@@ -812,6 +812,9 @@ type Cursor = string
 // GroupID defines model for GroupID.
 type GroupID = string
 
+// IdempotencyKey defines model for IdempotencyKey.
+type IdempotencyKey = string
+
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 

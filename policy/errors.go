@@ -19,6 +19,8 @@ const (
 	CodeStale           Code = "stale"           // 412: If-Match names an older version
 	CodeInvalid         Code = "invalid"         // 422: Fields name each fault
 	CodeUnavailable     Code = "unavailable"     // 503: database or Redis away
+	// CodeKeyReused is 422: the Idempotency-Key was sent with another request before.
+	CodeKeyReused Code = "idempotency_key_reused"
 )
 
 // Error is the one error type that crosses package borders. Message is safe to show to the caller; Fields, where

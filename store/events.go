@@ -120,11 +120,14 @@ func (s *Store) ResetEventCursors(ctx context.Context, shards []uint8) error {
 // holdMemory is how long ended holds are kept, so that a late event does not bring one back: the longest a hold lasts.
 const holdMemory = 30 * 24 * time.Hour
 
-// Cleanup deletes sessions that are over and holds that ended 30 days ago. It is meant to run each minute or so.
+// Cleanup deletes sessions that are over, idempotency keys of the day before, and holds that ended 30 days ago. It is
+// meant to run each minute or so.
 func (s *Store) Cleanup(ctx context.Context) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.Exec("DELETE FROM sessions WHERE expires_at <= ?", t.now.UnixMicro()).Error; err != nil {
-			return err
+		for _, table := range []string{"sessions", "idempotency_keys"} {
+			if err := t.Exec("DELETE FROM "+table+" WHERE expires_at <= ?", t.now.UnixMicro()).Error; err != nil {
+				return err
+			}
 		}
 		forgotten := t.now.Add(-holdMemory).UnixMilli()
 		if err := t.Exec("DELETE FROM mutes WHERE end_ms < ?", forgotten).Error; err != nil {

@@ -123,7 +123,19 @@ func (s *Store) read(ctx context.Context, fn func(*gorm.DB) error) error {
 // write runs fn in one transaction (an immediate one on SQLite), under the store's timeout, and hands the changes that
 // fn collected to OnCommit once they are committed.
 func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	return s.writeWithin(ctx, s.cfg.Timeout, fn)
+}
+
+// bulkTimeout caps a write of thousands of rows.
+const bulkTimeout = 15 * time.Second
+
+// writeBulk is write for thousands of rows at once, which may take longer than the store's timeout.
+func (s *Store) writeBulk(ctx context.Context, fn func(*tx) error) error {
+	return s.writeWithin(ctx, max(bulkTimeout, s.cfg.Timeout), fn)
+}
+
+func (s *Store) writeWithin(ctx context.Context, timeout time.Duration, fn func(*tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	release, err := s.queue(ctx)
 	if err != nil {
