@@ -27,7 +27,7 @@ const (
 	checkers    = "operator gateway"
 	pageQuery   = "limit cursor"
 	searchQuery = "query limit cursor"
-	auditQuery  = "group_id actor role channel action request_id from to"
+	auditQuery  = "group_id actor role channel action changed request_id from to"
 )
 
 // rules lists every operation of /v1 in URL order. A test holds it against openapi.yaml; what is not listed is refused.

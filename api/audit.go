@@ -34,7 +34,7 @@ func auditFilter(p ListAuditEventsParams) (store.AuditQuery, error) {
 	to, err := asMoment("to", p.To)
 	return store.AuditQuery{
 		Actor: deref(p.Actor), Role: deref(p.Role), Channel: deref(p.Channel), GroupID: deref(p.GroupId),
-		Action: deref(p.Action), RequestID: deref(p.RequestId), From: from, To: to,
+		Action: deref(p.Action), Changed: deref(p.Changed), RequestID: deref(p.RequestId), From: from, To: to,
 	}, err
 }
 

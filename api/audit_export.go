@@ -22,7 +22,7 @@ import (
 func (a *API) ExportAuditEvents(ctx context.Context, r ExportAuditEventsRequestObject) (ExportAuditEventsResponseObject, error) {
 	p := r.Params
 	query, err := auditFilter(ListAuditEventsParams{
-		GroupId: p.GroupId, Actor: p.Actor, Role: p.Role, Channel: p.Channel, Action: p.Action, RequestId: p.RequestId,
+		GroupId: p.GroupId, Actor: p.Actor, Role: p.Role, Channel: p.Channel, Action: p.Action, Changed: p.Changed, RequestId: p.RequestId,
 		From: p.From, To: p.To,
 	})
 	if err != nil {

@@ -853,8 +853,11 @@ type ListAuditEventsParams struct {
 	// Channel api, ui, apply or system.
 	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
 
-	// Action What was done, such as `policy.update`.
+	// Action What was done, such as `policy.update`; `policy.*` for all of a kind.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Changed A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`.
+	Changed *string `form:"changed,omitempty" json:"changed,omitempty"`
 
 	// RequestId The request that did it.
 	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
@@ -889,8 +892,11 @@ type ExportAuditEventsParams struct {
 	// Channel api, ui, apply or system.
 	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
 
-	// Action What was done, such as `policy.update`.
+	// Action What was done, such as `policy.update`; `policy.*` for all of a kind.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Changed A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`.
+	Changed *string `form:"changed,omitempty" json:"changed,omitempty"`
 
 	// RequestId The request that did it.
 	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
@@ -1364,6 +1370,13 @@ func (w *ServerInterfaceWrapper) ListAuditEvents(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
 	}
 
+	// ------------- Optional query parameter "changed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "changed", ctx.QueryParams(), &params.Changed, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter changed: %s", err))
+	}
+
 	// ------------- Optional query parameter "request_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "request_id", ctx.QueryParams(), &params.RequestId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -1450,6 +1463,13 @@ func (w *ServerInterfaceWrapper) ExportAuditEvents(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", ctx.QueryParams(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
+	}
+
+	// ------------- Optional query parameter "changed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "changed", ctx.QueryParams(), &params.Changed, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter changed: %s", err))
 	}
 
 	// ------------- Optional query parameter "request_id" -------------

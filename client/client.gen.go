@@ -893,8 +893,11 @@ type ListAuditEventsParams struct {
 	// Channel api, ui, apply or system.
 	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
 
-	// Action What was done, such as `policy.update`.
+	// Action What was done, such as `policy.update`; `policy.*` for all of a kind.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Changed A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`.
+	Changed *string `form:"changed,omitempty" json:"changed,omitempty"`
 
 	// RequestId The request that did it.
 	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
@@ -929,8 +932,11 @@ type ExportAuditEventsParams struct {
 	// Channel api, ui, apply or system.
 	Channel *string `form:"channel,omitempty" json:"channel,omitempty"`
 
-	// Action What was done, such as `policy.update`.
+	// Action What was done, such as `policy.update`; `policy.*` for all of a kind.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Changed A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`.
+	Changed *string `form:"changed,omitempty" json:"changed,omitempty"`
 
 	// RequestId The request that did it.
 	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
@@ -2767,6 +2773,18 @@ func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*h
 
 		}
 
+		if params.Changed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "changed", *params.Changed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.RequestId != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "request_id", *params.RequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -2932,6 +2950,18 @@ func NewExportAuditEventsRequest(server string, params *ExportAuditEventsParams)
 		if params.Action != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Changed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "changed", *params.Changed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

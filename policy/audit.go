@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// AuditRecord is an audit entry with all that its proof needs. Its hash covers every field but MAC.
+// AuditRecord is an audit entry with all that its proof needs. Its hash covers every field but MAC and Changed.
 type AuditRecord struct {
 	ID       string
 	Seq      int64 // from 1, without gaps; 0 until the entry is sealed
@@ -26,6 +26,8 @@ type AuditRecord struct {
 	Who, What      AuditSeal
 	MAC            []byte // made with the audit key when the entry is written
 	PrevHash, Hash string // hex; the first entry has no hash before it
+
+	Changed string // AuditChanged of Before and After, for filters; derived, and so neither in the hash nor in exports
 }
 
 // AuditSeal stands for a personal part of an entry: a salt as long as the texts are there; the digest instead once they

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func showRecord(r policy.AuditRecord) AuditEntry {
 
 // ListAudit pages entries, newest first. It seals first, so that the page is complete. CodeInvalid for a bad cursor.
 func (s *Store) ListAudit(ctx context.Context, q AuditQuery) (Page[AuditEntry], error) {
-	where, args, err := q.where()
+	where, args, err := q.where(s.dialect)
 	if err != nil {
 		return Page[AuditEntry]{}, err
 	}
@@ -117,8 +118,39 @@ func (s *Store) ListAudit(ctx context.Context, q AuditQuery) (Page[AuditEntry], 
 	}), err
 }
 
+// check names every filter that could select nothing whatever the log holds: a misspelt one must not look like an answer.
+func (q AuditQuery) check() error {
+	var fields []policy.FieldError
+	refuse := func(filter, code, detail string) {
+		fields = append(fields, policy.FieldError{Pointer: "/" + filter, Code: code, Detail: detail})
+	}
+	if !slices.Contains([]string{"", RoleOperator, RoleAuditor, RolePlatform, RoleGateway, RoleGroupAdmin}, q.Role) {
+		refuse("role", "unknown", "role is operator, auditor, platform, gateway or group_admin")
+	}
+	if !slices.Contains([]string{"", ChannelAPI, ChannelUI, ChannelApply, ChannelSystem}, q.Channel) {
+		refuse("channel", "unknown", "channel is api, ui, apply or system")
+	}
+	if before, after, starred := strings.Cut(q.Action, "*"); strings.Trim(before, "abcdefghijklmnopqrstuvwxyz_.") != "" ||
+		starred && (after != "" || !strings.HasSuffix(before, ".")) {
+		refuse("action", "format", "action is one such as policy.update, or policy.* for all of a kind")
+	}
+	if q.Changed != "" && (!strings.HasPrefix(q.Changed, "/") || strings.ContainsAny(q.Changed, " \t\n") || strings.HasSuffix(q.Changed, "/")) {
+		refuse("changed", "format", "changed is a JSON pointer such as /actions/message/window")
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
+		refuse("to", "range", "to lies after from")
+	}
+	if fields == nil {
+		return nil
+	}
+	return &policy.Error{Code: policy.CodeInvalid, Message: "the filters cannot be used", Fields: fields}
+}
+
 // where builds the condition of a query; its columns are fixed words, its values parameters.
-func (q AuditQuery) where() (string, []any, error) {
+func (q AuditQuery) where(d dialect) (string, []any, error) {
+	if err := q.check(); err != nil {
+		return "", nil, err
+	}
 	conditions, args := []string{"seq IS NOT NULL"}, []any{}
 	add := func(condition string, arg any) {
 		conditions, args = append(conditions, condition), append(args, arg)
@@ -131,9 +163,13 @@ func (q AuditQuery) where() (string, []any, error) {
 		}
 	}
 	if kind, ok := strings.CutSuffix(q.Action, "*"); ok {
-		add("substr(action, 1, "+strconv.Itoa(len(kind))+") = ?", kind)
+		add("action >= ?", kind)
+		add("action < ?", kind+"~") // behind all letters and the dot
 	} else if q.Action != "" {
 		add("action = ?", q.Action)
+	}
+	if q.Changed != "" {
+		add(d.hasWord("changed"), q.Changed)
 	}
 	if !q.From.IsZero() {
 		add("at >= ?", q.From.UnixMicro())

@@ -48,6 +48,15 @@ func (d dialect) contains(column string) string {
 	return "strpos(lower(" + column + "), lower(?)) > 0"
 }
 
+// hasWord is the condition that a column of words with spaces between them has the parameter as a word; on Postgres by the
+// index over the words.
+func (d dialect) hasWord(column string) string {
+	if !d.postgres {
+		return "instr(' ' || " + column + " || ' ', ' ' || ? || ' ') > 0"
+	}
+	return "string_to_array(" + column + ", ' ') @> ARRAY[CAST(? AS text)]"
+}
+
 // The names of advisory locks; any fixed numbers of our own.
 const (
 	lockSeal      = 0x70616365_0001

@@ -29,12 +29,16 @@ func (s *Store) SealAudit(ctx context.Context) (int64, error) {
 }
 
 func (s *Store) sealOnce(ctx context.Context) (n int64, err error) {
-	var waiting bool
+	var waiting struct{ Unsealed, Underived bool }
 	err = s.read(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT EXISTS (SELECT 1 FROM audit_entries WHERE seq IS NULL)").Scan(&waiting).Error
+		return one(db.Raw(`SELECT EXISTS (SELECT 1 FROM audit_entries WHERE seq IS NULL) AS unsealed,
+			EXISTS (SELECT 1 FROM audit_entries WHERE changed IS NULL AND seq IS NOT NULL) AS underived`), &waiting)
 	})
-	if err != nil || !waiting {
-		return 0, err
+	if err == nil && waiting.Underived {
+		n, err = s.deriveOnce(ctx)
+	}
+	if err != nil || !waiting.Unsealed {
+		return n, err
 	}
 	var head policy.AuditHead
 	err = s.write(ctx, func(t *tx) error {
@@ -64,7 +68,7 @@ func (t *tx) seal() (int64, policy.AuditHead, error) {
 	head := was.head()
 	for i := range rows {
 		rows[i].Seq, rows[i].PrevHash = head.Seq+1, head.Hash
-		rows[i].Hash = rows[i].Link(head.Hash)
+		rows[i].Hash, rows[i].Changed = rows[i].Link(head.Hash), rows[i].DeriveChanged()
 		head = policy.AuditHead{Seq: rows[i].Seq, Hash: rows[i].Hash}
 	}
 	if err := t.store.dialect.linkRows(t.DB, rows); err != nil {
@@ -112,6 +116,24 @@ func (s *Store) AuditHead(ctx context.Context) (head policy.AuditHead, trusted b
 	return head, trusted, err
 }
 
+// deriveOnce gives a batch of sealed entries, which an older version sealed, their changed fields.
+func (s *Store) deriveOnce(ctx context.Context) (n int64, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		rows, err := auditRecords(t.DB, pageBytes, "WHERE changed IS NULL AND seq IS NOT NULL ORDER BY id LIMIT ?", sealBatch)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := t.Exec("UPDATE audit_entries SET changed = ? WHERE id = ?", r.DeriveChanged(), r.ID).Error; err != nil {
+				return err
+			}
+		}
+		n = int64(len(rows))
+		return nil
+	})
+	return n, err
+}
+
 // lastHead remembers the furthest head that this process saw: an old one put back under its eyes does not pass.
 type lastHead struct {
 	mu   sync.Mutex
@@ -132,24 +154,33 @@ func (l *lastHead) get() policy.AuditHead {
 	return l.head
 }
 
-// linkRows writes number and hashes of sealed entries: on Postgres in one statement, from arrays of plain words, which
-// need no quoting; on SQLite, which has no round trips, one by one.
+// arrayOf is an array of Postgres as text, each element in quotes.
+func arrayOf(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
+	}
+	return "{" + strings.Join(quoted, ",") + "}"
+}
+
+// linkRows writes number, hashes and changed fields of sealed entries: on Postgres in one statement, from arrays; on
+// SQLite, which has no round trips, one by one.
 func (d dialect) linkRows(db *gorm.DB, rows []policy.AuditRecord) error {
 	if d.postgres {
-		var ids, seqs, prevs, hashes []string
+		var ids, seqs, prevs, hashes, changed []string
 		for _, r := range rows {
 			ids, seqs = append(ids, r.ID), append(seqs, strconv.FormatInt(r.Seq, 10))
-			prevs, hashes = append(prevs, `"`+r.PrevHash+`"`), append(hashes, r.Hash)
+			prevs, hashes, changed = append(prevs, r.PrevHash), append(hashes, r.Hash), append(changed, r.Changed)
 		}
-		array := func(words []string) string { return "{" + strings.Join(words, ",") + "}" }
-		return db.Exec(`UPDATE audit_entries AS e SET seq = n.seq, prev_hash = n.prev_hash, hash = n.hash
-			FROM unnest(CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS text[]), CAST(? AS text[]))
-				AS n(id, seq, prev_hash, hash)
-			WHERE e.id = n.id AND e.seq IS NULL`, array(ids), array(seqs), array(prevs), array(hashes)).Error
+		return db.Exec(`UPDATE audit_entries AS e SET seq = n.seq, prev_hash = n.prev_hash, hash = n.hash, changed = n.changed
+			FROM unnest(CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS text[]), CAST(? AS text[]), CAST(? AS text[]))
+				AS n(id, seq, prev_hash, hash, changed)
+			WHERE e.id = n.id AND e.seq IS NULL`,
+			arrayOf(ids), arrayOf(seqs), arrayOf(prevs), arrayOf(hashes), arrayOf(changed)).Error
 	}
 	for _, r := range rows {
-		err := db.Exec("UPDATE audit_entries SET seq = ?, prev_hash = ?, hash = ? WHERE id = ?",
-			r.Seq, r.PrevHash, r.Hash, r.ID).Error
+		err := db.Exec("UPDATE audit_entries SET seq = ?, prev_hash = ?, hash = ?, changed = ? WHERE id = ?",
+			r.Seq, r.PrevHash, r.Hash, r.Changed, r.ID).Error
 		if err != nil {
 			return err
 		}

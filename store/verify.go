@@ -55,6 +55,9 @@ func (x *AuditExport) check(ctx context.Context, chain *policy.AuditChain) (*pol
 			if bad := chain.Next(r); bad != nil {
 				return bad, nil
 			}
+			if r.Changed != underived && r.Changed != r.DeriveChanged() {
+				return &policy.AuditFault{Seq: r.Seq, Why: "the list of changed fields is not what the entry says: altered"}, nil
+			}
 		}
 	}
 	if bad := chain.End(x.row.head(), x.row.HMAC); bad != nil {

@@ -234,6 +234,7 @@ type AuditQuery struct {
 	Channel   string
 	GroupID   string
 	Action    string // policy.update, or policy.* for all of a kind
+	Changed   string // JSON pointer of a field that was changed, or in which something was: /actions/message/window
 	RequestID string
 	From      time.Time
 	To        time.Time
