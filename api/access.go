@@ -44,6 +44,8 @@ func rules() []rule {
 		{"DELETE", group + "/policy", groupWrite, "", false},
 		{"GET", group + "/policy/versions", groupSee, pageQuery, false},
 		{"GET", group + "/policy/versions/:version", groupSee, "", false},
+		{"POST", group + "/policy/versions/:version/restore", groupWrite, "", false},
+		{"GET", group + "/policy/diff", groupSee, "from to", false},
 		{"GET", group + "/exemptions", groupRead, searchQuery, false},
 		{"GET", group + "/exemptions/:user_id", groupRead, "", false},
 		{"PUT", group + "/exemptions/:user_id", groupWrite, "", false},
@@ -69,6 +71,7 @@ func rules() []rule {
 		{"GET", "/v1/audit-events", watchers, auditQuery + " " + pageQuery, false},
 		{"GET", "/v1/audit-events/export", watchers, auditQuery + " format", false},
 		{"GET", "/v1/audit-events/verify", watchers, "expect_head", false},
+		{"GET", "/v1/audit-events/:seq", watchers, "", false},
 	}
 }
 

@@ -246,6 +246,41 @@ type ActionSettings struct {
 // Algorithm How the window counts. Others are refused as not available yet.
 type Algorithm string
 
+// AuditDetail defines model for AuditDetail.
+type AuditDetail struct {
+	Action  string `json:"action"`
+	Actor   string `json:"actor"`
+	Address string `json:"address"`
+
+	// After What is there since; null if nothing.
+	After json.RawMessage `json:"after"`
+	At    time.Time       `json:"at"`
+
+	// Before What was there; null if nothing.
+	Before json.RawMessage `json:"before"`
+
+	// Changes What differs between before and after; none where they were erased.
+	Changes []FieldChange `json:"changes"`
+
+	// Channel api, ui, apply or system.
+	Channel string `json:"channel"`
+
+	// Erased The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason).
+	Erased  []string `json:"erased"`
+	GroupId *string  `json:"group_id"`
+
+	// Hash SHA-256 over the entry and prev_hash, 64 hexadecimal digits.
+	Hash string `json:"hash"`
+
+	// PrevHash Hash of the entry before, 64 hexadecimal digits; empty for the first.
+	PrevHash  string `json:"prev_hash"`
+	Reason    string `json:"reason"`
+	RequestId string `json:"request_id"`
+	Role      string `json:"role"`
+	Seq       int64  `json:"seq"`
+	Target    string `json:"target"`
+}
+
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
 	Action  string `json:"action"`
@@ -442,6 +477,27 @@ type ExemptionList struct {
 	NextCursor *NextCursor `json:"next_cursor"`
 }
 
+// FieldChange defines model for FieldChange.
+type FieldChange struct {
+	// After What is there since; null if nothing, or if null is.
+	After json.RawMessage `json:"after"`
+
+	// Before What was there; null if nothing, or if null was.
+	Before json.RawMessage `json:"before"`
+
+	// Path JSON pointer of what changed.
+	Path string `json:"path"`
+
+	// Words The same in words, as the page of the history has them.
+	Words FieldWords `json:"words"`
+}
+
+// FieldWords The same in words, as the page of the history has them.
+type FieldWords struct {
+	En string `json:"en"`
+	Zh string `json:"zh"`
+}
+
 // Group defines model for Group.
 type Group struct {
 	ArchivedAt *time.Time `json:"archived_at"`
@@ -607,6 +663,13 @@ type Policy struct {
 	Version int64 `json:"version"`
 }
 
+// PolicyDiff defines model for PolicyDiff.
+type PolicyDiff struct {
+	Changes []FieldChange `json:"changes"`
+	From    int64         `json:"from"`
+	To      int64         `json:"to"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable: malformed, unauthenticated, forbidden, not_found, method_not_allowed, conflict, archived, stale, too_large,
@@ -770,7 +833,7 @@ type VersionEntry struct {
 	Actor string    `json:"actor"`
 	At    time.Time `json:"at"`
 
-	// Kind What made it, such as put, patch, delete.
+	// Kind What made it: update, delete, restore, archive or unarchive.
 	Kind    string `json:"kind"`
 	Reason  string `json:"reason"`
 	Role    string `json:"role"`
@@ -1113,6 +1176,15 @@ type PutPolicyParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// DiffVersionsParams defines parameters for DiffVersions.
+type DiffVersionsParams struct {
+	// From The earlier version; the one before `to` unless given.
+	From *int64 `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The later version; the current one unless given.
+	To *int64 `form:"to,omitempty" json:"to,omitempty"`
+}
+
 // ListVersionsParams defines parameters for ListVersions.
 type ListVersionsParams struct {
 	// Limit Entries a page.
@@ -1120,6 +1192,20 @@ type ListVersionsParams struct {
 
 	// Cursor `next_cursor` of the page before; opaque.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// RestoreVersionParams defines parameters for RestoreVersion.
+type RestoreVersionParams struct {
+	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+	// current document when stale); honoured elsewhere.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
 // PutActionJSONBody defines parameters for PutAction.
@@ -1226,6 +1312,9 @@ type ServerInterface interface {
 	// VerifyAuditEvents Prove that the audit log is what was written
 	// (GET /v1/audit-events/verify)
 	VerifyAuditEvents(ctx echo.Context, params VerifyAuditEventsParams) error
+	// GetAuditEvent Read one entry, with what changed in words
+	// (GET /v1/audit-events/{seq})
+	GetAuditEvent(ctx echo.Context, seq int64) error
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx echo.Context, params ListGroupsParams) error
@@ -1283,12 +1372,18 @@ type ServerInterface interface {
 	// PutPolicy Save a document
 	// (PUT /v1/groups/{group_id}/policy)
 	PutPolicy(ctx echo.Context, groupId GroupID, params PutPolicyParams) error
+	// DiffVersions Tell what differs between two versions
+	// (GET /v1/groups/{group_id}/policy/diff)
+	DiffVersions(ctx echo.Context, groupId GroupID, params DiffVersionsParams) error
 	// ListVersions List the versions of a document
 	// (GET /v1/groups/{group_id}/policy/versions)
 	ListVersions(ctx echo.Context, groupId GroupID, params ListVersionsParams) error
 	// GetVersion Read one version of a document
 	// (GET /v1/groups/{group_id}/policy/versions/{version})
 	GetVersion(ctx echo.Context, groupId GroupID, version Version) error
+	// RestoreVersion Restore a version
+	// (POST /v1/groups/{group_id}/policy/versions/{version}/restore)
+	RestoreVersion(ctx echo.Context, groupId GroupID, version Version, params RestoreVersionParams) error
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx echo.Context) error
@@ -1513,6 +1608,22 @@ func (w *ServerInterfaceWrapper) VerifyAuditEvents(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.VerifyAuditEvents(ctx, params)
+	return err
+}
+
+// GetAuditEvent converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAuditEvent(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "seq" -------------
+	var seq int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "seq", ctx.Param("seq"), &seq, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter seq: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAuditEvent(ctx, seq)
 	return err
 }
 
@@ -2440,6 +2551,38 @@ func (w *ServerInterfaceWrapper) PutPolicy(ctx echo.Context) error {
 	return err
 }
 
+// DiffVersions converts echo context to params.
+func (w *ServerInterfaceWrapper) DiffVersions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "group_id" -------------
+	var groupId GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "group_id", ctx.Param("group_id"), &groupId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffVersionsParams
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DiffVersions(ctx, groupId, params)
+	return err
+}
+
 // ListVersions converts echo context to params.
 func (w *ServerInterfaceWrapper) ListVersions(ctx echo.Context) error {
 	var err error
@@ -2493,6 +2636,80 @@ func (w *ServerInterfaceWrapper) GetVersion(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetVersion(ctx, groupId, version)
+	return err
+}
+
+// RestoreVersion converts echo context to params.
+func (w *ServerInterfaceWrapper) RestoreVersion(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "group_id" -------------
+	var groupId GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "group_id", ctx.Param("group_id"), &groupId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version Version
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", ctx.Param("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter version: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestoreVersionParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RestoreVersion(ctx, groupId, version, params)
 	return err
 }
 
@@ -2825,6 +3042,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	}
 
 	router.GET(options.BaseURL+"/v1/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["ListAuditEvents"]...)
+	router.GET(options.BaseURL+"/v1/audit-events/:seq", wrapper.GetAuditEvent, options.OperationMiddlewares["GetAuditEvent"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/export", wrapper.ExportAuditEvents, options.OperationMiddlewares["ExportAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/verify", wrapper.VerifyAuditEvents, options.OperationMiddlewares["VerifyAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/groups", wrapper.ListGroups, options.OperationMiddlewares["ListGroups"]...)
@@ -2846,8 +3064,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy", wrapper.GetPolicy, options.OperationMiddlewares["GetPolicy"]...)
 	router.PATCH(options.BaseURL+"/v1/groups/:group_id/policy", wrapper.PatchPolicy, options.OperationMiddlewares["PatchPolicy"]...)
 	router.PUT(options.BaseURL+"/v1/groups/:group_id/policy", wrapper.PutPolicy, options.OperationMiddlewares["PutPolicy"]...)
+	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/diff", wrapper.DiffVersions, options.OperationMiddlewares["DiffVersions"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions", wrapper.ListVersions, options.OperationMiddlewares["ListVersions"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version", wrapper.GetVersion, options.OperationMiddlewares["GetVersion"]...)
+	router.POST(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version/restore", wrapper.RestoreVersion, options.OperationMiddlewares["RestoreVersion"]...)
 	router.GET(options.BaseURL+"/v1/system/actions", wrapper.ListActions, options.OperationMiddlewares["ListActions"]...)
 	router.PUT(options.BaseURL+"/v1/system/actions/:name", wrapper.PutAction, options.OperationMiddlewares["PutAction"]...)
 	router.GET(options.BaseURL+"/v1/system/bounds", wrapper.GetBounds, options.OperationMiddlewares["GetBounds"]...)
@@ -3089,6 +3309,49 @@ type VerifyAuditEventsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response VerifyAuditEventsdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAuditEventRequestObject struct {
+	Seq int64 `json:"seq"`
+}
+
+type GetAuditEventResponseObject interface {
+	VisitGetAuditEventResponse(w http.ResponseWriter) error
+}
+
+type GetAuditEvent200JSONResponse AuditDetail
+
+func (response GetAuditEvent200JSONResponse) VisitGetAuditEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAuditEventdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetAuditEventdefaultApplicationProblemPlusJSONResponse) VisitGetAuditEventResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4047,6 +4310,50 @@ func (response PutPolicydefaultApplicationProblemPlusJSONResponse) VisitPutPolic
 	return err
 }
 
+type DiffVersionsRequestObject struct {
+	GroupId GroupID `json:"group_id"`
+	Params  DiffVersionsParams
+}
+
+type DiffVersionsResponseObject interface {
+	VisitDiffVersionsResponse(w http.ResponseWriter) error
+}
+
+type DiffVersions200JSONResponse PolicyDiff
+
+func (response DiffVersions200JSONResponse) VisitDiffVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DiffVersionsdefaultApplicationProblemPlusJSONResponse) VisitDiffVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListVersionsRequestObject struct {
 	GroupId GroupID `json:"group_id"`
 	Params  ListVersionsParams
@@ -4121,6 +4428,54 @@ type GetVersiondefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreVersionRequestObject struct {
+	GroupId GroupID `json:"group_id"`
+	Version Version `json:"version"`
+	Params  RestoreVersionParams
+}
+
+type RestoreVersionResponseObject interface {
+	VisitRestoreVersionResponse(w http.ResponseWriter) error
+}
+
+type RestoreVersion200JSONResponse struct{ PolicyJSONResponse }
+
+func (response RestoreVersion200JSONResponse) VisitRestoreVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RestoreVersiondefaultApplicationProblemPlusJSONResponse) VisitRestoreVersionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4643,6 +4998,9 @@ type StrictServerInterface interface {
 	// VerifyAuditEvents Prove that the audit log is what was written
 	// (GET /v1/audit-events/verify)
 	VerifyAuditEvents(ctx context.Context, request VerifyAuditEventsRequestObject) (VerifyAuditEventsResponseObject, error)
+	// GetAuditEvent Read one entry, with what changed in words
+	// (GET /v1/audit-events/{seq})
+	GetAuditEvent(ctx context.Context, request GetAuditEventRequestObject) (GetAuditEventResponseObject, error)
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx context.Context, request ListGroupsRequestObject) (ListGroupsResponseObject, error)
@@ -4700,12 +5058,18 @@ type StrictServerInterface interface {
 	// PutPolicy Save a document
 	// (PUT /v1/groups/{group_id}/policy)
 	PutPolicy(ctx context.Context, request PutPolicyRequestObject) (PutPolicyResponseObject, error)
+	// DiffVersions Tell what differs between two versions
+	// (GET /v1/groups/{group_id}/policy/diff)
+	DiffVersions(ctx context.Context, request DiffVersionsRequestObject) (DiffVersionsResponseObject, error)
 	// ListVersions List the versions of a document
 	// (GET /v1/groups/{group_id}/policy/versions)
 	ListVersions(ctx context.Context, request ListVersionsRequestObject) (ListVersionsResponseObject, error)
 	// GetVersion Read one version of a document
 	// (GET /v1/groups/{group_id}/policy/versions/{version})
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
+	// RestoreVersion Restore a version
+	// (POST /v1/groups/{group_id}/policy/versions/{version}/restore)
+	RestoreVersion(ctx context.Context, request RestoreVersionRequestObject) (RestoreVersionResponseObject, error)
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx context.Context, request ListActionsRequestObject) (ListActionsResponseObject, error)
@@ -4822,6 +5186,31 @@ func (sh *strictHandler) VerifyAuditEvents(ctx echo.Context, params VerifyAuditE
 		return err
 	} else if validResponse, ok := response.(VerifyAuditEventsResponseObject); ok {
 		return validResponse.VisitVerifyAuditEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAuditEvent operation middleware
+func (sh *strictHandler) GetAuditEvent(ctx echo.Context, seq int64) error {
+	var request GetAuditEventRequestObject
+
+	request.Seq = seq
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAuditEvent(ctx.Request().Context(), request.(GetAuditEventRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAuditEvent")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAuditEventResponseObject); ok {
+		return validResponse.VisitGetAuditEventResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -5462,6 +5851,32 @@ func (sh *strictHandler) PutPolicy(ctx echo.Context, groupId GroupID, params Put
 	return nil
 }
 
+// DiffVersions operation middleware
+func (sh *strictHandler) DiffVersions(ctx echo.Context, groupId GroupID, params DiffVersionsParams) error {
+	var request DiffVersionsRequestObject
+
+	request.GroupId = groupId
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffVersions(ctx.Request().Context(), request.(DiffVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffVersions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DiffVersionsResponseObject); ok {
+		return validResponse.VisitDiffVersionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListVersions operation middleware
 func (sh *strictHandler) ListVersions(ctx echo.Context, groupId GroupID, params ListVersionsParams) error {
 	var request ListVersionsRequestObject
@@ -5508,6 +5923,33 @@ func (sh *strictHandler) GetVersion(ctx echo.Context, groupId GroupID, version V
 		return err
 	} else if validResponse, ok := response.(GetVersionResponseObject); ok {
 		return validResponse.VisitGetVersionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RestoreVersion operation middleware
+func (sh *strictHandler) RestoreVersion(ctx echo.Context, groupId GroupID, version Version, params RestoreVersionParams) error {
+	var request RestoreVersionRequestObject
+
+	request.GroupId = groupId
+	request.Version = version
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RestoreVersion(ctx.Request().Context(), request.(RestoreVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RestoreVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RestoreVersionResponseObject); ok {
+		return validResponse.VisitRestoreVersionResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -111,6 +111,11 @@ func acceptable(sys *policy.System, role string, before policy.Document, data []
 	if err := sys.ValidateChange(before, doc); err != nil {
 		return doc, err
 	}
+	return unclamped(sys, doc)
+}
+
+// unclamped refuses a document that bounds would clamp.
+func unclamped(sys *policy.System, doc policy.Document) (policy.Document, error) {
 	if _, clamps := sys.Resolve(doc); len(clamps) > 0 {
 		return doc, clampFault(clamps)
 	}

@@ -250,6 +250,41 @@ type ActionSettings struct {
 // Algorithm How the window counts. Others are refused as not available yet.
 type Algorithm string
 
+// AuditDetail defines model for AuditDetail.
+type AuditDetail struct {
+	Action  string `json:"action"`
+	Actor   string `json:"actor"`
+	Address string `json:"address"`
+
+	// After What is there since; null if nothing.
+	After interface{} `json:"after"`
+	At    time.Time   `json:"at"`
+
+	// Before What was there; null if nothing.
+	Before interface{} `json:"before"`
+
+	// Changes What differs between before and after; none where they were erased.
+	Changes []FieldChange `json:"changes"`
+
+	// Channel api, ui, apply or system.
+	Channel string `json:"channel"`
+
+	// Erased The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason).
+	Erased  []string                  `json:"erased"`
+	GroupId nullable.Nullable[string] `json:"group_id"`
+
+	// Hash SHA-256 over the entry and prev_hash, 64 hexadecimal digits.
+	Hash string `json:"hash"`
+
+	// PrevHash Hash of the entry before, 64 hexadecimal digits; empty for the first.
+	PrevHash  string `json:"prev_hash"`
+	Reason    string `json:"reason"`
+	RequestId string `json:"request_id"`
+	Role      string `json:"role"`
+	Seq       int64  `json:"seq"`
+	Target    string `json:"target"`
+}
+
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
 	Action  string `json:"action"`
@@ -482,6 +517,27 @@ type ExemptionList struct {
 	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
 }
 
+// FieldChange defines model for FieldChange.
+type FieldChange struct {
+	// After What is there since; null if nothing, or if null is.
+	After interface{} `json:"after"`
+
+	// Before What was there; null if nothing, or if null was.
+	Before interface{} `json:"before"`
+
+	// Path JSON pointer of what changed.
+	Path string `json:"path"`
+
+	// Words The same in words, as the page of the history has them.
+	Words FieldWords `json:"words"`
+}
+
+// FieldWords The same in words, as the page of the history has them.
+type FieldWords struct {
+	En string `json:"en"`
+	Zh string `json:"zh"`
+}
+
 // Group defines model for Group.
 type Group struct {
 	ArchivedAt nullable.Nullable[time.Time] `json:"archived_at"`
@@ -647,6 +703,13 @@ type Policy struct {
 	Version int64 `json:"version"`
 }
 
+// PolicyDiff defines model for PolicyDiff.
+type PolicyDiff struct {
+	Changes []FieldChange `json:"changes"`
+	From    int64         `json:"from"`
+	To      int64         `json:"to"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable: malformed, unauthenticated, forbidden, not_found, method_not_allowed, conflict, archived, stale, too_large,
@@ -810,7 +873,7 @@ type VersionEntry struct {
 	Actor string    `json:"actor"`
 	At    time.Time `json:"at"`
 
-	// Kind What made it, such as put, patch, delete.
+	// Kind What made it: update, delete, restore, archive or unarchive.
 	Kind    string `json:"kind"`
 	Reason  string `json:"reason"`
 	Role    string `json:"role"`
@@ -1135,6 +1198,15 @@ type PutPolicyParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// DiffVersionsParams defines parameters for DiffVersions.
+type DiffVersionsParams struct {
+	// From The earlier version; the one before `to` unless given.
+	From *int64 `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The later version; the current one unless given.
+	To *int64 `form:"to,omitempty" json:"to,omitempty"`
+}
+
 // ListVersionsParams defines parameters for ListVersions.
 type ListVersionsParams struct {
 	// Limit Entries a page.
@@ -1142,6 +1214,20 @@ type ListVersionsParams struct {
 
 	// Cursor `next_cursor` of the page before; opaque.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// RestoreVersionParams defines parameters for RestoreVersion.
+type RestoreVersionParams struct {
+	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+	// current document when stale); honoured elsewhere.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
 // PutActionParams defines parameters for PutAction.
@@ -1352,6 +1438,11 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
 	VerifyAuditEvents(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAuditEvent Read one entry, with what changed in words
+	//
+	// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
+	GetAuditEvent(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListGroups List groups
 	//
 	// Sorted by id. A group admin's token lists its own groups only.
@@ -1551,6 +1642,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /v1/groups/{group_id}/policy (the `PutPolicy` operationId).
 	PutPolicy(ctx context.Context, groupId GroupID, params *PutPolicyParams, body PutPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DiffVersions Tell what differs between two versions
+	//
+	// In the order of the document. Version 0 is the document that states nothing, before the first save.
+	//
+	// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
+	DiffVersions(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListVersions List the versions of a document
 	//
 	// Newest first.
@@ -1562,6 +1660,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/groups/{group_id}/policy/versions/{version} (the `GetVersion` operationId).
 	GetVersion(ctx context.Context, groupId GroupID, version Version, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreVersion Restore a version
+	//
+	// Saves the document of the version anew, as a version of its own, and answers as PUT of the document does. What newer
+	// bounds hold back is in `clamped`. Restoring what is in force already changes nothing. When a group admin restores,
+	// actions that operators edit stay as they stand.
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
+	RestoreVersion(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListActions List the registered actions
 	//
@@ -1798,6 +1905,21 @@ func (c *Client) ExportAuditEvents(ctx context.Context, params *ExportAuditEvent
 // Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
 func (c *Client) VerifyAuditEvents(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyAuditEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAuditEvent Read one entry, with what changed in words
+//
+// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
+func (c *Client) GetAuditEvent(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAuditEventRequest(c.Server, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -2257,6 +2379,23 @@ func (c *Client) PutPolicy(ctx context.Context, groupId GroupID, params *PutPoli
 	return c.Client.Do(req)
 }
 
+// DiffVersions Tell what differs between two versions
+//
+// In the order of the document. Version 0 is the document that states nothing, before the first save.
+//
+// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
+func (c *Client) DiffVersions(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiffVersionsRequest(c.Server, groupId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListVersions List the versions of a document
 //
 // Newest first.
@@ -2279,6 +2418,25 @@ func (c *Client) ListVersions(ctx context.Context, groupId GroupID, params *List
 // Corresponds with GET /v1/groups/{group_id}/policy/versions/{version} (the `GetVersion` operationId).
 func (c *Client) GetVersion(ctx context.Context, groupId GroupID, version Version, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVersionRequest(c.Server, groupId, version)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreVersion Restore a version
+//
+// Saves the document of the version anew, as a version of its own, and answers as PUT of the document does. What newer
+// bounds hold back is in `clamped`. Restoring what is in force already changes nothing. When a group admin restores,
+// actions that operators edit stay as they stand.
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
+func (c *Client) RestoreVersion(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreVersionRequest(c.Server, groupId, version, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3065,6 +3223,40 @@ func NewVerifyAuditEventsRequest(server string, params *VerifyAuditEventsParams)
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAuditEventRequest constructs an http.Request for the GetAuditEvent method
+func NewGetAuditEventRequest(server string, seq int64) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "seq", seq, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit-events/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -4387,6 +4579,79 @@ func NewPutPolicyRequestWithBody(server string, groupId GroupID, params *PutPoli
 	return req, nil
 }
 
+// NewDiffVersionsRequest constructs an http.Request for the DiffVersions method
+func NewDiffVersionsRequest(server string, groupId GroupID, params *DiffVersionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "group_id", groupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/groups/%s/policy/diff", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListVersionsRequest constructs an http.Request for the ListVersions method
 func NewListVersionsRequest(server string, groupId GroupID, params *ListVersionsParams) (*http.Request, error) {
 	var err error
@@ -4496,6 +4761,84 @@ func NewGetVersionRequest(server string, groupId GroupID, version Version) (*htt
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRestoreVersionRequest constructs an http.Request for the RestoreVersion method
+func NewRestoreVersionRequest(server string, groupId GroupID, version Version, params *RestoreVersionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "group_id", groupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "version", version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/groups/%s/policy/versions/%s/restore", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.Prefer != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam1)
+		}
+
+		if params.PacekeeperReason != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam2)
+		}
+
 	}
 
 	return req, nil
@@ -5131,6 +5474,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/audit-events/verify (the `VerifyAuditEvents` operationId).
 	VerifyAuditEventsWithResponse(ctx context.Context, params *VerifyAuditEventsParams, reqEditors ...RequestEditorFn) (*VerifyAuditEventsResponse, error)
 
+	// GetAuditEventWithResponse Read one entry, with what changed in words
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
+	GetAuditEventWithResponse(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*GetAuditEventResponse, error)
+
 	// ListGroupsWithResponse List groups
 	//
 	// Sorted by id. A group admin's token lists its own groups only.
@@ -5356,6 +5706,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /v1/groups/{group_id}/policy (the `PutPolicy` operationId).
 	PutPolicyWithResponse(ctx context.Context, groupId GroupID, params *PutPolicyParams, body PutPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPolicyResponse, error)
 
+	// DiffVersionsWithResponse Tell what differs between two versions
+	//
+	// In the order of the document. Version 0 is the document that states nothing, before the first save.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
+	DiffVersionsWithResponse(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*DiffVersionsResponse, error)
+
 	// ListVersionsWithResponse List the versions of a document
 	//
 	// Newest first.
@@ -5371,6 +5730,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/groups/{group_id}/policy/versions/{version} (the `GetVersion` operationId).
 	GetVersionWithResponse(ctx context.Context, groupId GroupID, version Version, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
+
+	// RestoreVersionWithResponse Restore a version
+	//
+	// Saves the document of the version anew, as a version of its own, and answers as PUT of the document does. What newer
+	// bounds hold back is in `clamped`. Restoring what is in force already changes nothing. When a group admin restores,
+	// actions that operators edit stay as they stand.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
+	RestoreVersionWithResponse(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*RestoreVersionResponse, error)
 
 	// ListActionsWithResponse List the registered actions
 	//
@@ -5932,6 +6302,68 @@ func (r VerifyAuditEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VerifyAuditEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetAuditEventResponse200Headers the declared response headers of an HTTP 200 response for GetAuditEvent
+type GetAuditEventResponse200Headers struct {
+	CacheControl *string
+}
+
+// GetAuditEventResponseDefaultHeaders the declared response headers of an HTTP default response for GetAuditEvent
+type GetAuditEventResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type GetAuditEventResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditDetail
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAuditEventResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetAuditEventResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAuditEventResponse) GetJSON200() *AuditDetail {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAuditEventResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAuditEventResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAuditEventResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAuditEventResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAuditEventResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7140,6 +7572,68 @@ func (r PutPolicyResponse) ContentType() string {
 	return ""
 }
 
+// DiffVersionsResponse200Headers the declared response headers of an HTTP 200 response for DiffVersions
+type DiffVersionsResponse200Headers struct {
+	CacheControl *string
+}
+
+// DiffVersionsResponseDefaultHeaders the declared response headers of an HTTP default response for DiffVersions
+type DiffVersionsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type DiffVersionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PolicyDiff
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DiffVersionsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DiffVersionsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DiffVersionsResponse) GetJSON200() *PolicyDiff {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DiffVersionsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DiffVersionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiffVersionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiffVersionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiffVersionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListVersionsResponse200Headers the declared response headers of an HTTP 200 response for ListVersions
 type ListVersionsResponse200Headers struct {
 	CacheControl *string
@@ -7258,6 +7752,69 @@ func (r GetVersionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetVersionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RestoreVersionResponse200Headers the declared response headers of an HTTP 200 response for RestoreVersion
+type RestoreVersionResponse200Headers struct {
+	CacheControl *string
+	ETag         *string
+}
+
+// RestoreVersionResponseDefaultHeaders the declared response headers of an HTTP default response for RestoreVersion
+type RestoreVersionResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type RestoreVersionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RestoreVersionResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RestoreVersionResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RestoreVersionResponse) GetJSON200() *Policy {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RestoreVersionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RestoreVersionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreVersionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreVersionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RestoreVersionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8075,6 +8632,19 @@ func (c *ClientWithResponses) VerifyAuditEventsWithResponse(ctx context.Context,
 	return ParseVerifyAuditEventsResponse(rsp)
 }
 
+// GetAuditEventWithResponse Read one entry, with what changed in words
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
+func (c *ClientWithResponses) GetAuditEventWithResponse(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*GetAuditEventResponse, error) {
+	rsp, err := c.GetAuditEvent(ctx, seq, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAuditEventResponse(rsp)
+}
+
 // ListGroupsWithResponse List groups
 //
 // Sorted by id. A group admin's token lists its own groups only.
@@ -8450,6 +9020,21 @@ func (c *ClientWithResponses) PutPolicyWithResponse(ctx context.Context, groupId
 	return ParsePutPolicyResponse(rsp)
 }
 
+// DiffVersionsWithResponse Tell what differs between two versions
+//
+// In the order of the document. Version 0 is the document that states nothing, before the first save.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
+func (c *ClientWithResponses) DiffVersionsWithResponse(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*DiffVersionsResponse, error) {
+	rsp, err := c.DiffVersions(ctx, groupId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiffVersionsResponse(rsp)
+}
+
 // ListVersionsWithResponse List the versions of a document
 //
 // Newest first.
@@ -8476,6 +9061,23 @@ func (c *ClientWithResponses) GetVersionWithResponse(ctx context.Context, groupI
 		return nil, err
 	}
 	return ParseGetVersionResponse(rsp)
+}
+
+// RestoreVersionWithResponse Restore a version
+//
+// Saves the document of the version anew, as a version of its own, and answers as PUT of the document does. What newer
+// bounds hold back is in `clamped`. Restoring what is in force already changes nothing. When a group admin restores,
+// actions that operators edit stay as they stand.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
+func (c *ClientWithResponses) RestoreVersionWithResponse(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*RestoreVersionResponse, error) {
+	rsp, err := c.RestoreVersion(ctx, groupId, version, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreVersionResponse(rsp)
 }
 
 // ListActionsWithResponse List the registered actions
@@ -9057,6 +9659,62 @@ func ParseVerifyAuditEventsResponse(rsp *http.Response) (*VerifyAuditEventsRespo
 		response.Headers200 = &headers
 	case true:
 		var headers VerifyAuditEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAuditEventResponse parses an HTTP response from a GetAuditEventWithResponse call
+func ParseGetAuditEventResponse(rsp *http.Response) (*GetAuditEventResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAuditEventResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAuditEventResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetAuditEventResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -10275,6 +10933,62 @@ func ParsePutPolicyResponse(rsp *http.Response) (*PutPolicyResponse, error) {
 	return response, nil
 }
 
+// ParseDiffVersionsResponse parses an HTTP response from a DiffVersionsWithResponse call
+func ParseDiffVersionsResponse(rsp *http.Response) (*DiffVersionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiffVersionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PolicyDiff
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers DiffVersionsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers DiffVersionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListVersionsResponse parses an HTTP response from a ListVersionsWithResponse call
 func ParseListVersionsResponse(rsp *http.Response) (*ListVersionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10374,6 +11088,69 @@ func ParseGetVersionResponse(rsp *http.Response) (*GetVersionResponse, error) {
 		response.Headers200 = &headers
 	case true:
 		var headers GetVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRestoreVersionResponse parses an HTTP response from a RestoreVersionWithResponse call
+func ParseRestoreVersionResponse(rsp *http.Response) (*RestoreVersionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreVersionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RestoreVersionResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers RestoreVersionResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

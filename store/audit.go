@@ -118,6 +118,25 @@ func (s *Store) ListAudit(ctx context.Context, q AuditQuery) (Page[AuditEntry], 
 	}), err
 }
 
+// AuditEntry reads one entry by its number. It seals first. CodeNotFound.
+func (s *Store) AuditEntry(ctx context.Context, seq int64) (AuditEntry, error) {
+	if _, err := s.SealAudit(ctx); err != nil {
+		return AuditEntry{}, err
+	}
+	var rows []policy.AuditRecord
+	err := s.read(ctx, func(db *gorm.DB) (err error) {
+		rows, err = auditRecords(db, 0, "WHERE seq = ?", seq)
+		return err
+	})
+	if err != nil {
+		return AuditEntry{}, err
+	}
+	if len(rows) == 0 {
+		return AuditEntry{}, policy.Errorf(policy.CodeNotFound, "there is no audit entry %d", seq)
+	}
+	return showRecord(rows[0]), nil
+}
+
 // check names every filter that could select nothing whatever the log holds: a misspelt one must not look like an answer.
 func (q AuditQuery) check() error {
 	var fields []policy.FieldError

@@ -48,6 +48,7 @@ func mutations(t *testing.T, token string, end int64) []mutation {
 			return err
 		}, false},
 		{"policy.delete", func(s *store.Store) error { _, _, err := s.DeletePolicy(ctx, a, "g1", any, nil); return err }, false},
+		{"policy.restore", func(s *store.Store) error { _, _, err := s.RestorePolicy(ctx, a, "g1", any, 1, nil); return err }, false},
 		{"exemption.add", exempt("x"), false},
 		{"exemption.update", exempt("y"), false},
 		{"exemption.remove", func(s *store.Store) error { _, err := s.RemoveExemption(ctx, a, "g1", any, "u1"); return err }, true},
@@ -164,6 +165,10 @@ func TestAuditFiltersAndPages(t *testing.T) {
 			"group":   {store.AuditQuery{GroupID: "g1"}, "3 1"},
 			"action":  {store.AuditQuery{Action: "group.create"}, "2 1"},
 			"kind":    {store.AuditQuery{Action: "policy.*"}, "3"},
+			"field":   {store.AuditQuery{Changed: "/actions/message/min_interval_ms"}, "3"},
+			"object":  {store.AuditQuery{Changed: "/actions/message"}, "3"},
+			"other":   {store.AuditQuery{Changed: "/actions/message/min_interval"}, ""},
+			"both":    {store.AuditQuery{Changed: "/name", GroupID: "g2"}, "2"},
 			"request": {store.AuditQuery{RequestID: "req-2"}, "4"},
 			"from":    {store.AuditQuery{From: middle}, "4 3"},
 			"to":      {store.AuditQuery{To: middle}, "2 1"},

@@ -70,7 +70,7 @@ func (x *AuditExport) Next(ctx context.Context) (page []policy.AuditRecord, err 
 }
 
 // underived stands for the changed fields of an entry that an older version sealed a moment ago.
-const underived = "?"
+const underived = "-"
 
 const selectAudit = `SELECT id, COALESCE(seq, 0), at, actor, role, channel, action, target, group_id, before, after, reason,
 	request_id, address, who_salt, what_salt, who_digest, what_digest, mac, prev_hash, hash, COALESCE(changed, '` + underived + `') FROM audit_entries `

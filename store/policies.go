@@ -101,6 +101,7 @@ type policyEdit struct {
 	kind   string // of the version
 	action string // of the audit entry
 	fn     Edit
+	valid  *policy.Document // was valid once, and its roles stay so; nil = the document that stands
 }
 
 // errMoved says that somebody else saved between the read and the write.
@@ -149,7 +150,11 @@ func (t *tx) editPolicy(a Actor, groupID string, m Match, e policyEdit, lock str
 	if text == row.Group.Document {
 		return r, false, nil
 	}
-	if err := r.System.ValidateChange(r.Document, doc); err != nil {
+	valid := r.Document
+	if e.valid != nil {
+		valid = *e.valid
+	}
+	if err := r.System.ValidateChange(valid, doc); err != nil {
 		return r, false, err
 	}
 	if err := t.writePolicy(a, row, text, e); err != nil {

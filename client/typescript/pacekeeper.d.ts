@@ -148,6 +148,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/groups/{group_id}/policy/versions/{version}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+                /**
+                 * @description The version's number.
+                 * @example 1
+                 */
+                version: components["parameters"]["Version"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a version
+         * @description Saves the document of the version anew, as a version of its own, and answers as PUT of the document does. What newer
+         *     bounds hold back is in `clamped`. Restoring what is in force already changes nothing. When a group admin restores,
+         *     actions that operators edit stay as they stand.
+         */
+        post: operations["RestoreVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/policy/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Tell what differs between two versions
+         * @description In the order of the document. Version 0 is the document that states nothing, before the first save.
+         */
+        get: operations["DiffVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/groups/{group_id}/exemptions": {
         parameters: {
             query?: never;
@@ -577,6 +636,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit-events/{seq}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The entry's number.
+                 * @example 1
+                 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        /** Read one entry, with what changed in words */
+        get: operations["GetAuditEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -895,7 +977,7 @@ export interface components {
             at: string;
             actor: string;
             role: string;
-            /** @description What made it, such as put, patch, delete. */
+            /** @description What made it: update, delete, restore, archive or unarchive. */
             kind: string;
             reason: string;
         };
@@ -1273,6 +1355,58 @@ export interface components {
             prev_hash: string;
             /** @description SHA-256 over the entry and prev_hash, 64 hexadecimal digits. */
             hash: string;
+        };
+        AuditDetail: {
+            /** Format: int64 */
+            seq: number;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            role: string;
+            /** @description api, ui, apply or system. */
+            channel: string;
+            action: string;
+            target: string;
+            group_id: string | null;
+            /** @description What was there; null if nothing. */
+            before: unknown;
+            /** @description What is there since; null if nothing. */
+            after: unknown;
+            reason: string;
+            request_id: string;
+            address: string;
+            /** @description The parts whose texts were erased and are empty: who (actor, address), what (target, before, after, reason). */
+            erased: string[];
+            /** @description Hash of the entry before, 64 hexadecimal digits; empty for the first. */
+            prev_hash: string;
+            /** @description SHA-256 over the entry and prev_hash, 64 hexadecimal digits. */
+            hash: string;
+            /** @description What differs between before and after; none where they were erased. */
+            changes: components["schemas"]["FieldChange"][];
+        };
+        FieldChange: {
+            /**
+             * @description JSON pointer of what changed.
+             * @example /actions/message/min_interval_ms
+             */
+            path: string;
+            /** @description What was there; null if nothing, or if null was. */
+            before: unknown;
+            /** @description What is there since; null if nothing, or if null is. */
+            after: unknown;
+            words: components["schemas"]["FieldWords"];
+        };
+        /** @description The same in words, as the page of the history has them. */
+        FieldWords: {
+            en: string;
+            zh: string;
+        };
+        PolicyDiff: {
+            /** Format: int64 */
+            from: number;
+            /** Format: int64 */
+            to: number;
+            changes: components["schemas"]["FieldChange"][];
         };
         AuditVerdict: {
             ok: boolean;
@@ -1866,6 +2000,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VersionDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    RestoreVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+                 *     current document when stale); honoured elsewhere.
+                 * @example "1"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+                 *     live in Redis; without it a write waits 25 ms and may then say `pending`.
+                 * @example wait=5, handling=strict
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+            };
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+                /**
+                 * @description The version's number.
+                 * @example 1
+                 */
+                version: components["parameters"]["Version"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Policy"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    DiffVersions: {
+        parameters: {
+            query?: {
+                /** @description The earlier version; the one before `to` unless given. */
+                from?: number;
+                /** @description The later version; the current one unless given. */
+                to?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes, none where the documents are equal. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyDiff"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -2552,8 +2761,10 @@ export interface operations {
                 role?: string;
                 /** @description api, ui, apply or system. */
                 channel?: string;
-                /** @description What was done, such as `policy.update`. */
+                /** @description What was done, such as `policy.update`; `policy.*` for all of a kind. */
                 action?: string;
+                /** @description A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`. */
+                changed?: string;
                 /** @description The request that did it. */
                 request_id?: string;
                 /**
@@ -2603,8 +2814,10 @@ export interface operations {
                 role?: string;
                 /** @description api, ui, apply or system. */
                 channel?: string;
-                /** @description What was done, such as `policy.update`. */
+                /** @description What was done, such as `policy.update`; `policy.*` for all of a kind. */
                 action?: string;
+                /** @description A field that was changed, or in which something was, as its JSON pointer: `/actions/message/window`. */
+                changed?: string;
                 /** @description The request that did it. */
                 request_id?: string;
                 /**
@@ -2658,6 +2871,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditVerdict"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    GetAuditEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The entry's number.
+                 * @example 1
+                 */
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entry. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditDetail"];
                 };
             };
             default: components["responses"]["Problem"];
