@@ -55,7 +55,8 @@ func (s *Store) UpdateBounds(ctx context.Context, a Actor, m Match, b policy.Bou
 		if !m.fits(old.BoundsVersion) {
 			return errStale("the bounds")
 		}
-		if err := old.ValidateBounds(b); err != nil {
+		next, err := withBounds(old, b)
+		if err != nil {
 			return err
 		}
 		names := actionNames(old.Actions)
@@ -63,17 +64,21 @@ func (s *Store) UpdateBounds(ctx context.Context, a Actor, m Match, b policy.Bou
 		if before == after {
 			return nil
 		}
-		cfg := old.SystemConfig
-		cfg.Bounds, cfg.BoundsVersion = b, old.BoundsVersion+1
-		next, err := policy.NewSystem(cfg)
-		if err != nil {
-			return err
-		}
 		r, changed = boundsOf(next), true
 		t.saveBounds(a, next.BoundsVersion, before, after)
 		return nil
 	})
 	return r, changed && err == nil, err
+}
+
+// withBounds is the system after a change of bounds, if they may be saved.
+func withBounds(old *policy.System, b policy.Bounds) (*policy.System, error) {
+	if err := old.ValidateBounds(b); err != nil {
+		return nil, err
+	}
+	cfg := old.SystemConfig
+	cfg.Bounds, cfg.BoundsVersion = b, old.BoundsVersion+1
+	return policy.NewSystem(cfg)
 }
 
 func (t *tx) saveBounds(a Actor, version int64, before, after string) {
@@ -100,12 +105,7 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 		if before == after {
 			return nil
 		}
-		if err := old.ValidateChange(old.Defaults, d); err != nil {
-			return err
-		}
-		cfg := old.SystemConfig
-		cfg.Defaults, cfg.DefaultsVersion = d, old.DefaultsVersion+1
-		next, err := policy.NewSystem(cfg)
+		next, err := withDefaults(old, d)
 		if err != nil {
 			return err
 		}
@@ -116,6 +116,16 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 		return nil
 	})
 	return r, changed && err == nil, err
+}
+
+// withDefaults is the system after a change of the defaults, if they may be saved.
+func withDefaults(old *policy.System, d policy.Document) (*policy.System, error) {
+	if err := old.ValidateChange(old.Defaults, d); err != nil {
+		return nil, err
+	}
+	cfg := old.SystemConfig
+	cfg.Defaults, cfg.DefaultsVersion = d, old.DefaultsVersion+1
+	return policy.NewSystem(cfg)
 }
 
 // saveDefaults writes document and registry, which share a counter, as the next version.
