@@ -28,6 +28,7 @@ const (
 	pageQuery   = "limit cursor"
 	searchQuery = "query limit cursor"
 	auditQuery  = "group_id actor role channel action changed request_id from to"
+	impactQuery = "samples seconds"
 )
 
 // rules lists every operation of /v1 in URL order. A test holds it against openapi.yaml; what is not listed is refused.
@@ -59,8 +60,10 @@ func rules() []rule {
 		{"POST", group + "/check", checkers, "", true},
 		{"GET", "/v1/system/bounds", watchers, "", false},
 		{"PUT", "/v1/system/bounds", operators, "", false},
+		{"POST", "/v1/system/bounds/preview", watchers, impactQuery, false},
 		{"GET", "/v1/system/defaults", watchers, "", false},
 		{"PUT", "/v1/system/defaults", operators, "", false},
+		{"POST", "/v1/system/defaults/preview", watchers, impactQuery, false},
 		{"GET", "/v1/system/actions", watchers, "", false},
 		{"PUT", "/v1/system/actions/:name", operators, "", false},
 		{"GET", "/v1/system/sync", watchers, "", false},

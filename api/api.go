@@ -56,6 +56,7 @@ type API struct {
 	metrics  metrics
 	systems  systems
 	notices  notices
+	counting chan struct{} // holds one entry while a preview is counted
 }
 
 // New builds the face. It fails only for a Config that lacks something required.
@@ -66,7 +67,7 @@ func New(cfg Config) (*API, error) {
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator(), rules: ruleTable()}
+	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator(), rules: ruleTable(), counting: make(chan struct{}, 1)}
 	a.metrics = newMetrics(cfg.Registry)
 	a.systems.read = cfg.Store.System
 	a.routes()

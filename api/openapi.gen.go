@@ -70,6 +70,27 @@ func (e EditedBy) Valid() bool {
 	}
 }
 
+// Defines values for ImpactSettingUnit.
+const (
+	ImpactSettingUnitAttempts     ImpactSettingUnit = "attempts"
+	ImpactSettingUnitMilliseconds ImpactSettingUnit = "milliseconds"
+	ImpactSettingUnitSteps        ImpactSettingUnit = "steps"
+)
+
+// Valid indicates whether the value is a known member of the ImpactSettingUnit enum.
+func (e ImpactSettingUnit) Valid() bool {
+	switch e {
+	case ImpactSettingUnitAttempts:
+		return true
+	case ImpactSettingUnitMilliseconds:
+		return true
+	case ImpactSettingUnitSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Mode.
 const (
 	ModeHard Mode = "hard"
@@ -528,6 +549,132 @@ type Health struct {
 	Status string `json:"status"`
 }
 
+// Impact What a change of bounds or defaults would do. Counts are of groups that are not archived. A group may be loosened by
+// one setting and tightened by another.
+type Impact struct {
+	// Changed Something else would be in force.
+	Changed int64 `json:"changed"`
+
+	// Complete Every group was counted; else the time was over before.
+	Complete bool `json:"complete"`
+
+	// DefaultsClamped What the defaults themselves ask for and would be held back.
+	DefaultsClamped []Clamp `json:"defaults_clamped"`
+
+	// Groups Groups counted.
+	Groups int64 `json:"groups"`
+
+	// Loosened Of a setting, more would pass or less be punished.
+	Loosened int64 `json:"loosened"`
+
+	// NewlyClamped A request would be held back that is not now.
+	NewlyClamped int64 `json:"newly_clamped"`
+
+	// Of Groups that there are; groups and unreadable together, when complete.
+	Of int64 `json:"of"`
+
+	// Publishing How long it takes until every group is live; null before this server has published all groups once.
+	Publishing *ImpactPublishing `json:"publishing"`
+
+	// Released A request would be held back no more.
+	Released int64 `json:"released"`
+
+	// Samples Groups that would change, by id.
+	Samples []ImpactSample `json:"samples"`
+
+	// Settings Every number with bounds that any group states or whose bounds would change.
+	Settings []ImpactSetting `json:"settings"`
+
+	// Tightened Of a setting, less would pass or more be punished.
+	Tightened int64 `json:"tightened"`
+
+	// Unreadable Stored in a form that this server cannot read; in no other count.
+	Unreadable int64 `json:"unreadable"`
+
+	// Version Of the bounds or defaults that the change was held against.
+	Version int64 `json:"version"`
+
+	// WithoutDocument State nothing and follow the defaults.
+	WithoutDocument int64 `json:"without_document"`
+}
+
+// ImpactBucket defines model for ImpactBucket.
+type ImpactBucket struct {
+	Count int64 `json:"count"`
+	From  int64 `json:"from"`
+
+	// To The last value in it.
+	To int64 `json:"to"`
+}
+
+// ImpactChange defines model for ImpactChange.
+type ImpactChange struct {
+	Bound *BoundKind `json:"bound,omitempty"`
+
+	// EffectiveAfter What would be.
+	EffectiveAfter interface{} `json:"effective_after"`
+
+	// EffectiveBefore What is in force.
+	EffectiveBefore interface{} `json:"effective_before"`
+
+	// Limit The bound that holds the request back after the change, or else today.
+	Limit interface{} `json:"limit,omitempty"`
+
+	// Path JSON pointer into the document.
+	Path string `json:"path"`
+
+	// Requested What the group states; absent where it follows the defaults.
+	Requested interface{} `json:"requested,omitempty"`
+}
+
+// ImpactPublishing defines model for ImpactPublishing.
+type ImpactPublishing struct {
+	GroupsPerSecond float64 `json:"groups_per_second"`
+
+	// MeasuredAt Of the last time that all groups were published.
+	MeasuredAt time.Time `json:"measured_at"`
+
+	// Seconds For all groups at the measured rate.
+	Seconds float64 `json:"seconds"`
+}
+
+// ImpactSample defines model for ImpactSample.
+type ImpactSample struct {
+	Changes  []ImpactChange `json:"changes"`
+	GroupId  string         `json:"group_id"`
+	Loosens  bool           `json:"loosens"`
+	Tightens bool           `json:"tightens"`
+}
+
+// ImpactSetting What groups request of one number. Counts are of values; a ladder has one for each of its mutes.
+type ImpactSetting struct {
+	After  Range `json:"after"`
+	Before Range `json:"before"`
+
+	// Buckets The values that are requested, ascending; without buckets that hold none. One begins at each number with one
+	// significant digit and at each end of the bounds, so that a bucket lies wholly inside or outside of them.
+	Buckets []ImpactBucket `json:"buckets"`
+
+	// HeldAfter Of those stated, outside the bounds after the change.
+	HeldAfter int64 `json:"held_after"`
+
+	// HeldBefore Of those stated, outside the bounds of today.
+	HeldBefore int64 `json:"held_before"`
+
+	// None Documents that state null.
+	None int64 `json:"none"`
+
+	// Path JSON pointer into the document; `*` stands for any step of the ladder.
+	Path string `json:"path"`
+
+	// Stated Values that documents state; other groups follow the defaults.
+	Stated int64             `json:"stated"`
+	Unit   ImpactSettingUnit `json:"unit"`
+}
+
+// ImpactSettingUnit defines model for ImpactSetting.Unit.
+type ImpactSettingUnit string
+
 // LadderStep defines model for LadderStep.
 type LadderStep struct {
 	After int64   `json:"after"`
@@ -893,6 +1040,12 @@ type Query = string
 // Reason defines model for Reason.
 type Reason = string
 
+// Samples defines model for Samples.
+type Samples = int
+
+// Seconds defines model for Seconds.
+type Seconds = int
+
 // TokenID defines model for TokenID.
 type TokenID = string
 
@@ -1230,6 +1383,18 @@ type PutBoundsParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// PreviewBoundsJSONBody defines parameters for PreviewBounds.
+type PreviewBoundsJSONBody = Body
+
+// PreviewBoundsParams defines parameters for PreviewBounds.
+type PreviewBoundsParams struct {
+	// Samples How many of the groups that change the answer shows at most.
+	Samples *Samples `form:"samples,omitempty" json:"samples,omitempty"`
+
+	// Seconds For how long to count at most; the answer says whether that was enough.
+	Seconds *Seconds `form:"seconds,omitempty" json:"seconds,omitempty"`
+}
+
 // PutDefaultsJSONBody defines parameters for PutDefaults.
 type PutDefaultsJSONBody = Body
 
@@ -1245,6 +1410,22 @@ type PutDefaultsParams struct {
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
+// PreviewDefaultsJSONBody defines parameters for PreviewDefaults.
+type PreviewDefaultsJSONBody = Body
+
+// PreviewDefaultsParams defines parameters for PreviewDefaults.
+type PreviewDefaultsParams struct {
+	// Samples How many of the groups that change the answer shows at most.
+	Samples *Samples `form:"samples,omitempty" json:"samples,omitempty"`
+
+	// Seconds For how long to count at most; the answer says whether that was enough.
+	Seconds *Seconds `form:"seconds,omitempty" json:"seconds,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // ListTokensParams defines parameters for ListTokens.
@@ -1295,8 +1476,14 @@ type PutActionJSONRequestBody = PutActionJSONBody
 // PutBoundsJSONRequestBody defines body for PutBounds for application/json ContentType.
 type PutBoundsJSONRequestBody = PutBoundsJSONBody
 
+// PreviewBoundsJSONRequestBody defines body for PreviewBounds for application/json ContentType.
+type PreviewBoundsJSONRequestBody = PreviewBoundsJSONBody
+
 // PutDefaultsJSONRequestBody defines body for PutDefaults for application/json ContentType.
 type PutDefaultsJSONRequestBody = PutDefaultsJSONBody
+
+// PreviewDefaultsJSONRequestBody defines body for PreviewDefaults for application/json ContentType.
+type PreviewDefaultsJSONRequestBody = PreviewDefaultsJSONBody
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = CreateTokenJSONBody
@@ -1396,12 +1583,18 @@ type ServerInterface interface {
 	// PutBounds Change the bounds
 	// (PUT /v1/system/bounds)
 	PutBounds(ctx echo.Context, params PutBoundsParams) error
+	// PreviewBounds Count what a change of the bounds would do
+	// (POST /v1/system/bounds/preview)
+	PreviewBounds(ctx echo.Context, params PreviewBoundsParams) error
 	// GetDefaults Read the defaults
 	// (GET /v1/system/defaults)
 	GetDefaults(ctx echo.Context) error
 	// PutDefaults Change the defaults
 	// (PUT /v1/system/defaults)
 	PutDefaults(ctx echo.Context, params PutDefaultsParams) error
+	// PreviewDefaults Count what a change of the defaults would do
+	// (POST /v1/system/defaults/preview)
+	PreviewDefaults(ctx echo.Context, params PreviewDefaultsParams) error
 	// GetSync Read how far publishing has come
 	// (GET /v1/system/sync)
 	GetSync(ctx echo.Context) error
@@ -2811,6 +3004,31 @@ func (w *ServerInterfaceWrapper) PutBounds(ctx echo.Context) error {
 	return err
 }
 
+// PreviewBounds converts echo context to params.
+func (w *ServerInterfaceWrapper) PreviewBounds(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PreviewBoundsParams
+	// ------------- Optional query parameter "samples" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "samples", ctx.QueryParams(), &params.Samples, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter samples: %s", err))
+	}
+
+	// ------------- Optional query parameter "seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "seconds", ctx.QueryParams(), &params.Seconds, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter seconds: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PreviewBounds(ctx, params)
+	return err
+}
+
 // GetDefaults converts echo context to params.
 func (w *ServerInterfaceWrapper) GetDefaults(ctx echo.Context) error {
 	var err error
@@ -2876,6 +3094,48 @@ func (w *ServerInterfaceWrapper) PutDefaults(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PutDefaults(ctx, params)
+	return err
+}
+
+// PreviewDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) PreviewDefaults(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PreviewDefaultsParams
+	// ------------- Optional query parameter "samples" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "samples", ctx.QueryParams(), &params.Samples, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter samples: %s", err))
+	}
+
+	// ------------- Optional query parameter "seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "seconds", ctx.QueryParams(), &params.Seconds, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter seconds: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PreviewDefaults(ctx, params)
 	return err
 }
 
@@ -3072,8 +3332,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PUT(options.BaseURL+"/v1/system/actions/:name", wrapper.PutAction, options.OperationMiddlewares["PutAction"]...)
 	router.GET(options.BaseURL+"/v1/system/bounds", wrapper.GetBounds, options.OperationMiddlewares["GetBounds"]...)
 	router.PUT(options.BaseURL+"/v1/system/bounds", wrapper.PutBounds, options.OperationMiddlewares["PutBounds"]...)
+	router.POST(options.BaseURL+"/v1/system/bounds/preview", wrapper.PreviewBounds, options.OperationMiddlewares["PreviewBounds"]...)
 	router.GET(options.BaseURL+"/v1/system/defaults", wrapper.GetDefaults, options.OperationMiddlewares["GetDefaults"]...)
 	router.PUT(options.BaseURL+"/v1/system/defaults", wrapper.PutDefaults, options.OperationMiddlewares["PutDefaults"]...)
+	router.POST(options.BaseURL+"/v1/system/defaults/preview", wrapper.PreviewDefaults, options.OperationMiddlewares["PreviewDefaults"]...)
 	router.GET(options.BaseURL+"/v1/system/sync", wrapper.GetSync, options.OperationMiddlewares["GetSync"]...)
 	router.GET(options.BaseURL+"/v1/tokens", wrapper.ListTokens, options.OperationMiddlewares["ListTokens"]...)
 	router.POST(options.BaseURL+"/v1/tokens", wrapper.CreateToken, options.OperationMiddlewares["CreateToken"]...)
@@ -3117,6 +3379,8 @@ type GoneResponseHeaders struct {
 type GoneResponse struct {
 	Headers GoneResponseHeaders
 }
+
+type ImpactJSONResponse Impact
 
 type MuteResponseHeaders struct {
 	ETag *string
@@ -4683,6 +4947,50 @@ func (response PutBoundsdefaultApplicationProblemPlusJSONResponse) VisitPutBound
 	return err
 }
 
+type PreviewBoundsRequestObject struct {
+	Params PreviewBoundsParams
+	Body   *PreviewBoundsJSONRequestBody
+}
+
+type PreviewBoundsResponseObject interface {
+	VisitPreviewBoundsResponse(w http.ResponseWriter) error
+}
+
+type PreviewBounds200JSONResponse struct{ ImpactJSONResponse }
+
+func (response PreviewBounds200JSONResponse) VisitPreviewBoundsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewBoundsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewBoundsdefaultApplicationProblemPlusJSONResponse) VisitPreviewBoundsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDefaultsRequestObject struct {
 }
 
@@ -4761,6 +5069,50 @@ type PutDefaultsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutDefaultsdefaultApplicationProblemPlusJSONResponse) VisitPutDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDefaultsRequestObject struct {
+	Params PreviewDefaultsParams
+	Body   *PreviewDefaultsJSONRequestBody
+}
+
+type PreviewDefaultsResponseObject interface {
+	VisitPreviewDefaultsResponse(w http.ResponseWriter) error
+}
+
+type PreviewDefaults200JSONResponse struct{ ImpactJSONResponse }
+
+func (response PreviewDefaults200JSONResponse) VisitPreviewDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDefaultsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewDefaultsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDefaultsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5082,12 +5434,18 @@ type StrictServerInterface interface {
 	// PutBounds Change the bounds
 	// (PUT /v1/system/bounds)
 	PutBounds(ctx context.Context, request PutBoundsRequestObject) (PutBoundsResponseObject, error)
+	// PreviewBounds Count what a change of the bounds would do
+	// (POST /v1/system/bounds/preview)
+	PreviewBounds(ctx context.Context, request PreviewBoundsRequestObject) (PreviewBoundsResponseObject, error)
 	// GetDefaults Read the defaults
 	// (GET /v1/system/defaults)
 	GetDefaults(ctx context.Context, request GetDefaultsRequestObject) (GetDefaultsResponseObject, error)
 	// PutDefaults Change the defaults
 	// (PUT /v1/system/defaults)
 	PutDefaults(ctx context.Context, request PutDefaultsRequestObject) (PutDefaultsResponseObject, error)
+	// PreviewDefaults Count what a change of the defaults would do
+	// (POST /v1/system/defaults/preview)
+	PreviewDefaults(ctx context.Context, request PreviewDefaultsRequestObject) (PreviewDefaultsResponseObject, error)
 	// GetSync Read how far publishing has come
 	// (GET /v1/system/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
@@ -6099,6 +6457,54 @@ func (sh *strictHandler) PutBounds(ctx echo.Context, params PutBoundsParams) err
 	return nil
 }
 
+// PreviewBounds operation middleware
+func (sh *strictHandler) PreviewBounds(ctx echo.Context, params PreviewBoundsParams) error {
+	var request PreviewBoundsRequestObject
+
+	request.Params = params
+
+	var body PreviewBoundsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewBounds(ctx.Request().Context(), request.(PreviewBoundsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewBounds")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PreviewBoundsResponseObject); ok {
+		return validResponse.VisitPreviewBoundsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetDefaults operation middleware
 func (sh *strictHandler) GetDefaults(ctx echo.Context) error {
 	var request GetDefaultsRequestObject
@@ -6164,6 +6570,54 @@ func (sh *strictHandler) PutDefaults(ctx echo.Context, params PutDefaultsParams)
 		return err
 	} else if validResponse, ok := response.(PutDefaultsResponseObject); ok {
 		return validResponse.VisitPutDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PreviewDefaults operation middleware
+func (sh *strictHandler) PreviewDefaults(ctx echo.Context, params PreviewDefaultsParams) error {
+	var request PreviewDefaultsRequestObject
+
+	request.Params = params
+
+	var body PreviewDefaultsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewDefaults(ctx.Request().Context(), request.(PreviewDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PreviewDefaultsResponseObject); ok {
+		return validResponse.VisitPreviewDefaultsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -74,6 +74,27 @@ func (e EditedBy) Valid() bool {
 	}
 }
 
+// Defines values for ImpactSettingUnit.
+const (
+	ImpactSettingUnitAttempts     ImpactSettingUnit = "attempts"
+	ImpactSettingUnitMilliseconds ImpactSettingUnit = "milliseconds"
+	ImpactSettingUnitSteps        ImpactSettingUnit = "steps"
+)
+
+// Valid indicates whether the value is a known member of the ImpactSettingUnit enum.
+func (e ImpactSettingUnit) Valid() bool {
+	switch e {
+	case ImpactSettingUnitAttempts:
+		return true
+	case ImpactSettingUnitMilliseconds:
+		return true
+	case ImpactSettingUnitSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Mode.
 const (
 	ModeHard Mode = "hard"
@@ -568,6 +589,132 @@ type Health struct {
 	Status string `json:"status"`
 }
 
+// Impact What a change of bounds or defaults would do. Counts are of groups that are not archived. A group may be loosened by
+// one setting and tightened by another.
+type Impact struct {
+	// Changed Something else would be in force.
+	Changed int64 `json:"changed"`
+
+	// Complete Every group was counted; else the time was over before.
+	Complete bool `json:"complete"`
+
+	// DefaultsClamped What the defaults themselves ask for and would be held back.
+	DefaultsClamped []Clamp `json:"defaults_clamped"`
+
+	// Groups Groups counted.
+	Groups int64 `json:"groups"`
+
+	// Loosened Of a setting, more would pass or less be punished.
+	Loosened int64 `json:"loosened"`
+
+	// NewlyClamped A request would be held back that is not now.
+	NewlyClamped int64 `json:"newly_clamped"`
+
+	// Of Groups that there are; groups and unreadable together, when complete.
+	Of int64 `json:"of"`
+
+	// Publishing How long it takes until every group is live; null before this server has published all groups once.
+	Publishing nullable.Nullable[ImpactPublishing] `json:"publishing"`
+
+	// Released A request would be held back no more.
+	Released int64 `json:"released"`
+
+	// Samples Groups that would change, by id.
+	Samples []ImpactSample `json:"samples"`
+
+	// Settings Every number with bounds that any group states or whose bounds would change.
+	Settings []ImpactSetting `json:"settings"`
+
+	// Tightened Of a setting, less would pass or more be punished.
+	Tightened int64 `json:"tightened"`
+
+	// Unreadable Stored in a form that this server cannot read; in no other count.
+	Unreadable int64 `json:"unreadable"`
+
+	// Version Of the bounds or defaults that the change was held against.
+	Version int64 `json:"version"`
+
+	// WithoutDocument State nothing and follow the defaults.
+	WithoutDocument int64 `json:"without_document"`
+}
+
+// ImpactBucket defines model for ImpactBucket.
+type ImpactBucket struct {
+	Count int64 `json:"count"`
+	From  int64 `json:"from"`
+
+	// To The last value in it.
+	To int64 `json:"to"`
+}
+
+// ImpactChange defines model for ImpactChange.
+type ImpactChange struct {
+	Bound *BoundKind `json:"bound,omitempty"`
+
+	// EffectiveAfter What would be.
+	EffectiveAfter interface{} `json:"effective_after"`
+
+	// EffectiveBefore What is in force.
+	EffectiveBefore interface{} `json:"effective_before"`
+
+	// Limit The bound that holds the request back after the change, or else today.
+	Limit interface{} `json:"limit,omitempty"`
+
+	// Path JSON pointer into the document.
+	Path string `json:"path"`
+
+	// Requested What the group states; absent where it follows the defaults.
+	Requested interface{} `json:"requested,omitempty"`
+}
+
+// ImpactPublishing defines model for ImpactPublishing.
+type ImpactPublishing struct {
+	GroupsPerSecond float64 `json:"groups_per_second"`
+
+	// MeasuredAt Of the last time that all groups were published.
+	MeasuredAt time.Time `json:"measured_at"`
+
+	// Seconds For all groups at the measured rate.
+	Seconds float64 `json:"seconds"`
+}
+
+// ImpactSample defines model for ImpactSample.
+type ImpactSample struct {
+	Changes  []ImpactChange `json:"changes"`
+	GroupId  string         `json:"group_id"`
+	Loosens  bool           `json:"loosens"`
+	Tightens bool           `json:"tightens"`
+}
+
+// ImpactSetting What groups request of one number. Counts are of values; a ladder has one for each of its mutes.
+type ImpactSetting struct {
+	After  Range `json:"after"`
+	Before Range `json:"before"`
+
+	// Buckets The values that are requested, ascending; without buckets that hold none. One begins at each number with one
+	// significant digit and at each end of the bounds, so that a bucket lies wholly inside or outside of them.
+	Buckets []ImpactBucket `json:"buckets"`
+
+	// HeldAfter Of those stated, outside the bounds after the change.
+	HeldAfter int64 `json:"held_after"`
+
+	// HeldBefore Of those stated, outside the bounds of today.
+	HeldBefore int64 `json:"held_before"`
+
+	// None Documents that state null.
+	None int64 `json:"none"`
+
+	// Path JSON pointer into the document; `*` stands for any step of the ladder.
+	Path string `json:"path"`
+
+	// Stated Values that documents state; other groups follow the defaults.
+	Stated int64             `json:"stated"`
+	Unit   ImpactSettingUnit `json:"unit"`
+}
+
+// ImpactSettingUnit defines model for ImpactSetting.Unit.
+type ImpactSettingUnit string
+
 // LadderStep defines model for LadderStep.
 type LadderStep struct {
 	After int64   `json:"after"`
@@ -933,6 +1080,12 @@ type Query = string
 // Reason defines model for Reason.
 type Reason = string
 
+// Samples defines model for Samples.
+type Samples = int
+
+// Seconds defines model for Seconds.
+type Seconds = int
+
 // TokenID defines model for TokenID.
 type TokenID = string
 
@@ -1246,6 +1399,15 @@ type PutBoundsParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// PreviewBoundsParams defines parameters for PreviewBounds.
+type PreviewBoundsParams struct {
+	// Samples How many of the groups that change the answer shows at most.
+	Samples *Samples `form:"samples,omitempty" json:"samples,omitempty"`
+
+	// Seconds For how long to count at most; the answer says whether that was enough.
+	Seconds *Seconds `form:"seconds,omitempty" json:"seconds,omitempty"`
+}
+
 // PutDefaultsParams defines parameters for PutDefaults.
 type PutDefaultsParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
@@ -1258,6 +1420,19 @@ type PutDefaultsParams struct {
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
+// PreviewDefaultsParams defines parameters for PreviewDefaults.
+type PreviewDefaultsParams struct {
+	// Samples How many of the groups that change the answer shows at most.
+	Samples *Samples `form:"samples,omitempty" json:"samples,omitempty"`
+
+	// Seconds For how long to count at most; the answer says whether that was enough.
+	Seconds *Seconds `form:"seconds,omitempty" json:"seconds,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // ListTokensParams defines parameters for ListTokens.
@@ -1305,8 +1480,14 @@ type PutActionJSONRequestBody = ActionInput
 // PutBoundsJSONRequestBody defines body for PutBounds for application/json ContentType.
 type PutBoundsJSONRequestBody = BoundsInput
 
+// PreviewBoundsJSONRequestBody defines body for PreviewBounds for application/json ContentType.
+type PreviewBoundsJSONRequestBody = BoundsInput
+
 // PutDefaultsJSONRequestBody defines body for PutDefaults for application/json ContentType.
 type PutDefaultsJSONRequestBody = Document
+
+// PreviewDefaultsJSONRequestBody defines body for PreviewDefaults for application/json ContentType.
+type PreviewDefaultsJSONRequestBody = Document
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenInput
@@ -1718,6 +1899,26 @@ type ClientInterface interface {
 	// Corresponds with PUT /v1/system/bounds (the `PutBounds` operationId).
 	PutBounds(ctx context.Context, params *PutBoundsParams, body PutBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PreviewBoundsWithBody Count what a change of the bounds would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+	PreviewBoundsWithBody(ctx context.Context, params *PreviewBoundsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewBounds Count what a change of the bounds would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+	PreviewBounds(ctx context.Context, params *PreviewBoundsParams, body PreviewBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetDefaults Read the defaults
 	//
 	// Corresponds with GET /v1/system/defaults (the `GetDefaults` operationId).
@@ -1740,6 +1941,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/system/defaults (the `PutDefaults` operationId).
 	PutDefaults(ctx context.Context, params *PutDefaultsParams, body PutDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewDefaultsWithBody Count what a change of the defaults would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+	PreviewDefaultsWithBody(ctx context.Context, params *PreviewDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewDefaults Count what a change of the defaults would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+	PreviewDefaults(ctx context.Context, params *PreviewDefaultsParams, body PreviewDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSync Read how far publishing has come
 	//
@@ -2555,6 +2776,46 @@ func (c *Client) PutBounds(ctx context.Context, params *PutBoundsParams, body Pu
 	return c.Client.Do(req)
 }
 
+// PreviewBoundsWithBody Count what a change of the bounds would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+func (c *Client) PreviewBoundsWithBody(ctx context.Context, params *PreviewBoundsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewBoundsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewBounds Count what a change of the bounds would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+func (c *Client) PreviewBounds(ctx context.Context, params *PreviewBoundsParams, body PreviewBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewBoundsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetDefaults Read the defaults
 //
 // Corresponds with GET /v1/system/defaults (the `GetDefaults` operationId).
@@ -2598,6 +2859,46 @@ func (c *Client) PutDefaultsWithBody(ctx context.Context, params *PutDefaultsPar
 // Corresponds with PUT /v1/system/defaults (the `PutDefaults` operationId).
 func (c *Client) PutDefaults(ctx context.Context, params *PutDefaultsParams, body PutDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutDefaultsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewDefaultsWithBody Count what a change of the defaults would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+func (c *Client) PreviewDefaultsWithBody(ctx context.Context, params *PreviewDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewDefaultsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewDefaults Count what a change of the defaults would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+func (c *Client) PreviewDefaults(ctx context.Context, params *PreviewDefaultsParams, body PreviewDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewDefaultsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5026,6 +5327,85 @@ func NewPutBoundsRequestWithBody(server string, params *PutBoundsParams, content
 	return req, nil
 }
 
+// NewPreviewBoundsRequest calls the generic PreviewBounds builder with application/json body
+func NewPreviewBoundsRequest(server string, params *PreviewBoundsParams, body PreviewBoundsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewBoundsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPreviewBoundsRequestWithBody constructs an http.Request for the PreviewBounds method, with any body, and a specified content type
+func NewPreviewBoundsRequestWithBody(server string, params *PreviewBoundsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/system/bounds/preview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Samples != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "samples", *params.Samples, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Seconds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "seconds", *params.Seconds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetDefaultsRequest constructs an http.Request for the GetDefaults method
 func NewGetDefaultsRequest(server string) (*http.Request, error) {
 	var err error
@@ -5123,6 +5503,100 @@ func NewPutDefaultsRequestWithBody(server string, params *PutDefaultsParams, con
 			}
 
 			req.Header.Set("Pacekeeper-Reason", headerParam2)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPreviewDefaultsRequest calls the generic PreviewDefaults builder with application/json body
+func NewPreviewDefaultsRequest(server string, params *PreviewDefaultsParams, body PreviewDefaultsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewDefaultsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPreviewDefaultsRequestWithBody constructs an http.Request for the PreviewDefaults method, with any body, and a specified content type
+func NewPreviewDefaultsRequestWithBody(server string, params *PreviewDefaultsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/system/defaults/preview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Samples != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "samples", *params.Samples, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Seconds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "seconds", *params.Seconds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.Prefer != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam0)
 		}
 
 	}
@@ -5794,6 +6268,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /v1/system/bounds (the `PutBounds` operationId).
 	PutBoundsWithResponse(ctx context.Context, params *PutBoundsParams, body PutBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutBoundsResponse, error)
 
+	// PreviewBoundsWithBodyWithResponse Count what a change of the bounds would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+	PreviewBoundsWithBodyWithResponse(ctx context.Context, params *PreviewBoundsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewBoundsResponse, error)
+
+	// PreviewBoundsWithResponse Count what a change of the bounds would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+	PreviewBoundsWithResponse(ctx context.Context, params *PreviewBoundsParams, body PreviewBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewBoundsResponse, error)
+
 	// GetDefaultsWithResponse Read the defaults
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5818,6 +6312,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/system/defaults (the `PutDefaults` operationId).
 	PutDefaultsWithResponse(ctx context.Context, params *PutDefaultsParams, body PutDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDefaultsResponse, error)
+
+	// PreviewDefaultsWithBodyWithResponse Count what a change of the defaults would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+	PreviewDefaultsWithBodyWithResponse(ctx context.Context, params *PreviewDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewDefaultsResponse, error)
+
+	// PreviewDefaultsWithResponse Count what a change of the defaults would do
+	//
+	// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+	// counted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+	PreviewDefaultsWithResponse(ctx context.Context, params *PreviewDefaultsParams, body PreviewDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDefaultsResponse, error)
 
 	// GetSyncWithResponse Read how far publishing has come
 	//
@@ -8085,6 +8599,68 @@ func (r PutBoundsResponse) ContentType() string {
 	return ""
 }
 
+// PreviewBoundsResponse200Headers the declared response headers of an HTTP 200 response for PreviewBounds
+type PreviewBoundsResponse200Headers struct {
+	CacheControl *string
+}
+
+// PreviewBoundsResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewBounds
+type PreviewBoundsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type PreviewBoundsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Impact
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PreviewBoundsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewBoundsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewBoundsResponse) GetJSON200() *Impact {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewBoundsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewBoundsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewBoundsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewBoundsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewBoundsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetDefaultsResponse200Headers the declared response headers of an HTTP 200 response for GetDefaults
 type GetDefaultsResponse200Headers struct {
 	CacheControl *string
@@ -8205,6 +8781,68 @@ func (r PutDefaultsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutDefaultsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PreviewDefaultsResponse200Headers the declared response headers of an HTTP 200 response for PreviewDefaults
+type PreviewDefaultsResponse200Headers struct {
+	CacheControl *string
+}
+
+// PreviewDefaultsResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewDefaults
+type PreviewDefaultsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type PreviewDefaultsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Impact
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PreviewDefaultsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewDefaultsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewDefaultsResponse) GetJSON200() *Impact {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewDefaultsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewDefaultsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewDefaultsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewDefaultsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewDefaultsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9168,6 +9806,38 @@ func (c *ClientWithResponses) PutBoundsWithResponse(ctx context.Context, params 
 	return ParsePutBoundsResponse(rsp)
 }
 
+// PreviewBoundsWithBodyWithResponse Count what a change of the bounds would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+func (c *ClientWithResponses) PreviewBoundsWithBodyWithResponse(ctx context.Context, params *PreviewBoundsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewBoundsResponse, error) {
+	rsp, err := c.PreviewBoundsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewBoundsResponse(rsp)
+}
+
+// PreviewBoundsWithResponse Count what a change of the bounds would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/system/bounds/preview (the `PreviewBounds` operationId).
+func (c *ClientWithResponses) PreviewBoundsWithResponse(ctx context.Context, params *PreviewBoundsParams, body PreviewBoundsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewBoundsResponse, error) {
+	rsp, err := c.PreviewBounds(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewBoundsResponse(rsp)
+}
+
 // GetDefaultsWithResponse Read the defaults
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9209,6 +9879,38 @@ func (c *ClientWithResponses) PutDefaultsWithResponse(ctx context.Context, param
 		return nil, err
 	}
 	return ParsePutDefaultsResponse(rsp)
+}
+
+// PreviewDefaultsWithBodyWithResponse Count what a change of the defaults would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+func (c *ClientWithResponses) PreviewDefaultsWithBodyWithResponse(ctx context.Context, params *PreviewDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewDefaultsResponse, error) {
+	rsp, err := c.PreviewDefaultsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewDefaultsResponse(rsp)
+}
+
+// PreviewDefaultsWithResponse Count what a change of the defaults would do
+//
+// The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+// counted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/system/defaults/preview (the `PreviewDefaults` operationId).
+func (c *ClientWithResponses) PreviewDefaultsWithResponse(ctx context.Context, params *PreviewDefaultsParams, body PreviewDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDefaultsResponse, error) {
+	rsp, err := c.PreviewDefaults(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewDefaultsResponse(rsp)
 }
 
 // GetSyncWithResponse Read how far publishing has come
@@ -11419,6 +12121,62 @@ func ParsePutBoundsResponse(rsp *http.Response) (*PutBoundsResponse, error) {
 	return response, nil
 }
 
+// ParsePreviewBoundsResponse parses an HTTP response from a PreviewBoundsWithResponse call
+func ParsePreviewBoundsResponse(rsp *http.Response) (*PreviewBoundsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewBoundsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Impact
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PreviewBoundsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PreviewBoundsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetDefaultsResponse parses an HTTP response from a GetDefaultsWithResponse call
 func ParseGetDefaultsResponse(rsp *http.Response) (*GetDefaultsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11532,6 +12290,62 @@ func ParsePutDefaultsResponse(rsp *http.Response) (*PutDefaultsResponse, error) 
 		response.Headers200 = &headers
 	case true:
 		var headers PutDefaultsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreviewDefaultsResponse parses an HTTP response from a PreviewDefaultsWithResponse call
+func ParsePreviewDefaultsResponse(rsp *http.Response) (*PreviewDefaultsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewDefaultsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Impact
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PreviewDefaultsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PreviewDefaultsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

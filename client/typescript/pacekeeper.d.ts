@@ -445,6 +445,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/system/bounds/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count what a change of the bounds would do
+         * @description The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+         *     counted.
+         */
+        post: operations["PreviewBounds"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/system/defaults": {
         parameters: {
             query?: never;
@@ -460,6 +481,27 @@ export interface paths {
          */
         put: operations["PutDefaults"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system/defaults/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count what a change of the defaults would do
+         * @description The body is that of PUT, and is judged as PUT judges it; nothing is changed. Every group that is not archived is
+         *     counted.
+         */
+        post: operations["PreviewDefaults"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1186,6 +1228,150 @@ export interface components {
             /** @description In the answer to a PUT only. */
             clamped?: components["schemas"]["Clamp"][];
         };
+        /**
+         * @description What a change of bounds or defaults would do. Counts are of groups that are not archived. A group may be loosened by
+         *     one setting and tightened by another.
+         */
+        Impact: {
+            /**
+             * Format: int64
+             * @description Of the bounds or defaults that the change was held against.
+             */
+            version: number;
+            /** @description Every group was counted; else the time was over before. */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Groups that there are; groups and unreadable together, when complete.
+             */
+            of: number;
+            /**
+             * Format: int64
+             * @description Groups counted.
+             */
+            groups: number;
+            /**
+             * Format: int64
+             * @description State nothing and follow the defaults.
+             */
+            without_document: number;
+            /**
+             * Format: int64
+             * @description Stored in a form that this server cannot read; in no other count.
+             */
+            unreadable: number;
+            /**
+             * Format: int64
+             * @description Something else would be in force.
+             */
+            changed: number;
+            /**
+             * Format: int64
+             * @description Of a setting, more would pass or less be punished.
+             */
+            loosened: number;
+            /**
+             * Format: int64
+             * @description Of a setting, less would pass or more be punished.
+             */
+            tightened: number;
+            /**
+             * Format: int64
+             * @description A request would be held back that is not now.
+             */
+            newly_clamped: number;
+            /**
+             * Format: int64
+             * @description A request would be held back no more.
+             */
+            released: number;
+            /** @description What the defaults themselves ask for and would be held back. */
+            defaults_clamped: components["schemas"]["Clamp"][];
+            /** @description Every number with bounds that any group states or whose bounds would change. */
+            settings: components["schemas"]["ImpactSetting"][];
+            /** @description Groups that would change, by id. */
+            samples: components["schemas"]["ImpactSample"][];
+            /** @description How long it takes until every group is live; null before this server has published all groups once. */
+            publishing: components["schemas"]["ImpactPublishing"] | null;
+        };
+        /** @description What groups request of one number. Counts are of values; a ladder has one for each of its mutes. */
+        ImpactSetting: {
+            /** @description JSON pointer into the document; `*` stands for any step of the ladder. */
+            path: string;
+            /** @enum {string} */
+            unit: "milliseconds" | "attempts" | "steps";
+            before: components["schemas"]["Range"];
+            after: components["schemas"]["Range"];
+            /**
+             * Format: int64
+             * @description Values that documents state; other groups follow the defaults.
+             */
+            stated: number;
+            /**
+             * Format: int64
+             * @description Documents that state null.
+             */
+            none: number;
+            /**
+             * Format: int64
+             * @description Of those stated, outside the bounds of today.
+             */
+            held_before: number;
+            /**
+             * Format: int64
+             * @description Of those stated, outside the bounds after the change.
+             */
+            held_after: number;
+            /**
+             * @description The values that are requested, ascending; without buckets that hold none. One begins at each number with one
+             *     significant digit and at each end of the bounds, so that a bucket lies wholly inside or outside of them.
+             */
+            buckets: components["schemas"]["ImpactBucket"][];
+        };
+        ImpactBucket: {
+            /** Format: int64 */
+            from: number;
+            /**
+             * Format: int64
+             * @description The last value in it.
+             */
+            to: number;
+            /** Format: int64 */
+            count: number;
+        };
+        ImpactSample: {
+            group_id: string;
+            loosens: boolean;
+            tightens: boolean;
+            changes: components["schemas"]["ImpactChange"][];
+        };
+        ImpactChange: {
+            /** @description JSON pointer into the document. */
+            path: string;
+            /** @description What the group states; absent where it follows the defaults. */
+            requested?: unknown;
+            /** @description What is in force. */
+            effective_before: unknown;
+            /** @description What would be. */
+            effective_after: unknown;
+            bound?: components["schemas"]["BoundKind"];
+            /** @description The bound that holds the request back after the change, or else today. */
+            limit?: unknown;
+        };
+        ImpactPublishing: {
+            /**
+             * Format: double
+             * @description For all groups at the measured rate.
+             */
+            seconds: number;
+            /** Format: double */
+            groups_per_second: number;
+            /**
+             * Format: date-time
+             * @description Of the last time that all groups were published.
+             */
+            measured_at: string;
+        };
         ActionEntry: {
             name: string;
             speech: boolean;
@@ -1541,6 +1727,16 @@ export interface components {
                 "application/json": components["schemas"]["Defaults"];
             };
         };
+        /** @description What the change would do. */
+        Impact: {
+            headers: {
+                "Cache-Control": components["headers"]["CacheControl"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Impact"];
+            };
+        };
         /** @description The action. */
         ActionEntry: {
             headers: {
@@ -1586,6 +1782,10 @@ export interface components {
         Limit: number;
         /** @description `next_cursor` of the page before; opaque. */
         Cursor: string;
+        /** @description How many of the groups that change the answer shows at most. */
+        Samples: number;
+        /** @description For how long to count at most; the answer says whether that was enough. */
+        Seconds: number;
         /**
          * @description The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
          *     current document when stale); honoured elsewhere.
@@ -2522,6 +2722,28 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    PreviewBounds: {
+        parameters: {
+            query?: {
+                /** @description How many of the groups that change the answer shows at most. */
+                samples?: components["parameters"]["Samples"];
+                /** @description For how long to count at most; the answer says whether that was enough. */
+                seconds?: components["parameters"]["Seconds"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BoundsInput"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Impact"];
+            default: components["responses"]["Problem"];
+        };
+    };
     GetDefaults: {
         parameters: {
             query?: never;
@@ -2567,6 +2789,35 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["Defaults"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    PreviewDefaults: {
+        parameters: {
+            query?: {
+                /** @description How many of the groups that change the answer shows at most. */
+                samples?: components["parameters"]["Samples"];
+                /** @description For how long to count at most; the answer says whether that was enough. */
+                seconds?: components["parameters"]["Seconds"];
+            };
+            header?: {
+                /**
+                 * @description RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+                 *     live in Redis; without it a write waits 25 ms and may then say `pending`.
+                 * @example wait=5, handling=strict
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Document"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Impact"];
             default: components["responses"]["Problem"];
         };
     };
