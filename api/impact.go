@@ -123,12 +123,11 @@ func showImpactSample(s policy.ImpactSample) ImpactSample {
 }
 
 func showImpactChange(c policy.ImpactChange) ImpactChange {
-	shown := ImpactChange{Path: c.Path, EffectiveBefore: c.EffectiveBefore, EffectiveAfter: c.EffectiveAfter, Limit: c.Limit}
-	if c.Stated {
-		shown.Requested = c.Requested
-		if c.Requested == nil {
-			shown.Requested = json.RawMessage("null") // stated as none
-		}
+	shown := ImpactChange{
+		Path: c.Path, EffectiveBefore: json.RawMessage(c.Before), EffectiveAfter: json.RawMessage(c.After), Limit: c.Limit,
+	}
+	if c.Requested != nil {
+		shown.Requested = json.RawMessage(c.Requested)
 	}
 	if c.Bound != "" {
 		bound := BoundKind(c.Bound)

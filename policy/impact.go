@@ -56,9 +56,7 @@ func (im *Impact) Add(id string, n int64, d Document) {
 	if more(held, holds) {
 		im.Released += n
 	}
-	sampling := len(im.Samples) < im.samples
-	differences := differ{names: im.before, all: sampling}
-	if differences.effective(&before, &after); len(differences.found) == 0 {
+	if sameEffect(&before, &after) {
 		return
 	}
 	im.Changed += n
@@ -69,9 +67,9 @@ func (im *Impact) Add(id string, n int64, d Document) {
 	if way.Tightens() {
 		im.Tightened += n
 	}
-	if sampling {
+	if len(im.Samples) < im.samples {
 		im.Samples = append(im.Samples, ImpactSample{
-			GroupID: id, Loosened: way.Loosens(), Tightened: way.Tightens(), Changes: explain(differences.found, &d, held, holds),
+			GroupID: id, Loosened: way.Loosens(), Tightened: way.Tightens(), Changes: explain(d, before, after, held, holds),
 		})
 	}
 }
