@@ -73,23 +73,6 @@ func (p *Publisher) parseEvent(shard uint8, msg redis.XMessage) Event {
 	}}
 }
 
-// Epochs reads the epochs of all shards in one pipeline; "" = absent, ~nonce = a rebuild is under way.
-func (p *Publisher) Epochs(ctx context.Context) ([Shards]string, error) {
-	var epochs [Shards]string
-	pipe := p.rdb.Pipeline()
-	replies := make([]*redis.StringCmd, Shards)
-	for shard := range Shards {
-		replies[shard] = pipe.Get(ctx, p.keys.Epoch(uint8(shard)))
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !isMissing(err) {
-		return epochs, fmt.Errorf("read epochs: %w", err)
-	}
-	for shard, reply := range replies {
-		epochs[shard] = reply.Val()
-	}
-	return epochs, nil
-}
-
 // SwapEpochs replaces the epoch of each shard by next iff it is still the one seen ("" = absent), in one call, and says
 // which it replaced; the others had another writer. A rebuild goes from what was seen to ~nonce, and from ~nonce to
 // nonce when it is complete. On a cluster a call takes one shard. It panics unless there is a seen for each shard.

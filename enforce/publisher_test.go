@@ -268,9 +268,9 @@ func TestEpochsCompareAndSet(t *testing.T) {
 		step("~a", "~b", true, false) // a was orphaned
 		step("~a", "a", false, false)
 		step("~b", "b", true, false)
-		epochs, err := pub.Epochs(t.Context())
-		if err != nil || epochs[31] != "b" || epochs[30] != "" {
-			t.Fatalf("epochs = %q, %v", epochs[30:32], err)
+		looks := pub.Look(t.Context())
+		if looks[31].Err != nil || looks[31].Epoch != "b" || looks[30].Err != nil || looks[30].Epoch != "" {
+			t.Fatalf("epochs = %+v", looks[30:32])
 		}
 	})
 }

@@ -2,57 +2,101 @@ package enforce
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// RunIDs names the life of the server, or of all masters of a cluster: another value than before means that one was
-// restarted or replaced, and may hold less, or older things, than was written. "" where the server does not tell.
-func (p *Publisher) RunIDs(ctx context.Context) (string, error) {
-	var (
-		mu  sync.Mutex
-		ids []string
-	)
-	ask := func(ctx context.Context, node *redis.Client) error {
-		info, err := node.InfoMap(ctx, "server").Result()
-		if reply := redis.Error(nil); errors.As(err, &reply) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("ask for the run id: %w", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		ids = append(ids, info["Server"]["run_id"])
-		return nil
-	}
-	var err error
-	switch rdb := p.rdb.(type) {
-	case *redis.ClusterClient:
-		err = rdb.ForEachMaster(ctx, ask)
-	case *redis.Client:
-		err = ask(ctx, rdb)
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, " "), err
+// ShardLook is what the master of a shard answered of itself and of the shard.
+type ShardLook struct {
+	Epoch string // "" = absent, ~nonce = a rebuild is under way
+	// Server names the life of the master: another one than before means that it was restarted or replaced, and may hold
+	// less, or older things, than was written. "" where it does not tell.
+	Server string
+	Err    error // why it does not answer or takes no writes; the rest is then not set
 }
 
-// ProveWrites finds out whether the servers of the shards take writes, by writes that change nothing: each would
-// replace a key that never is. The error is the server's own where it is a replica, out of memory or the like.
-func (p *Publisher) ProveWrites(ctx context.Context, shards []uint8) error {
-	pipe := p.rdb.Pipeline()
-	for _, shard := range shards {
-		pipe.SetXX(ctx, p.keys.Never(shard), "", 0)
+// Look asks the masters of all shards for the epochs and for their own names, and has them prove that they take writes, by
+// writes that change nothing: each would replace a key that never is. Each master is asked in one round trip, side by
+// side with the others, so that one without an answer costs the shards that it serves and no others.
+func (p *Publisher) Look(ctx context.Context) *[Shards]ShardLook {
+	looks := &[Shards]ShardLook{}
+	var asking sync.WaitGroup
+	for node, shards := range p.masters(ctx, looks) {
+		asking.Go(func() { p.lookAt(ctx, node, shards, true, looks) })
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("prove that writes work: %w", err)
+	asking.Wait()
+	if cluster, ok := p.rdb.(*redis.ClusterClient); ok {
+		p.lookAgain(ctx, cluster, looks)
 	}
-	return nil
+	return looks
+}
+
+// masters groups the shards by the server to ask for them.
+func (p *Publisher) masters(ctx context.Context, looks *[Shards]ShardLook) map[redis.Cmdable][]uint8 {
+	nodes := map[redis.Cmdable][]uint8{}
+	cluster, many := p.rdb.(*redis.ClusterClient)
+	for i := range looks {
+		shard, node := uint8(i), redis.Cmdable(p.rdb)
+		if many {
+			master, err := cluster.MasterForKey(ctx, p.keys.Never(shard))
+			if err != nil {
+				looks[i].Err = fmt.Errorf("find the master: %w", err)
+				continue
+			}
+			node = master
+		}
+		nodes[node] = append(nodes[node], shard)
+	}
+	return nodes
+}
+
+// lookAgain asks once more for shards that have moved, through the client that follows redirections, and has the client
+// learn where the masters are now.
+func (p *Publisher) lookAgain(ctx context.Context, cluster *redis.ClusterClient, looks *[Shards]ShardLook) {
+	var moved []uint8
+	trouble := false
+	for i, look := range looks {
+		trouble = trouble || look.Err != nil
+		if redis.HasErrorPrefix(look.Err, "MOVED") || redis.HasErrorPrefix(look.Err, "ASK") {
+			moved = append(moved, uint8(i))
+		}
+	}
+	if trouble {
+		cluster.ReloadState(ctx)
+	}
+	if len(moved) > 0 {
+		p.lookAt(ctx, cluster, moved, false, looks)
+	}
+}
+
+// lookAt asks one server; its name only if it is one.
+func (p *Publisher) lookAt(ctx context.Context, node redis.Cmdable, shards []uint8, one bool, looks *[Shards]ShardLook) {
+	pipe := node.Pipeline()
+	var info *redis.InfoCmd
+	if one {
+		info = pipe.InfoMap(ctx, "server")
+	}
+	epochs, proofs := make([]*redis.StringCmd, len(shards)), make([]*redis.BoolCmd, len(shards))
+	for i, shard := range shards {
+		epochs[i] = pipe.Get(ctx, p.keys.Epoch(shard))
+		proofs[i] = pipe.SetXX(ctx, p.keys.Never(shard), "", 0)
+	}
+	_, _ = pipe.Exec(ctx) // each reply carries its own error
+	name := ""
+	if one && info.Err() == nil {
+		name = info.Val()["Server"]["run_id"]
+	}
+	for i, shard := range shards {
+		look := ShardLook{Epoch: epochs[i].Val(), Server: name}
+		for _, err := range []error{epochs[i].Err(), proofs[i].Err()} {
+			if err != nil && !isMissing(err) {
+				look = ShardLook{Err: err}
+			}
+		}
+		looks[shard] = look
+	}
 }
 
 // Present says which of the keys are there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -141,7 +142,7 @@ func (s *Sync) Wait(ctx context.Context, groupID string, version int64) (store.P
 	case <-w.done:
 		return w.pub, w.ok
 	case <-ctx.Done():
-	case <-s.breaker.whenAway():
+	case <-s.breaker.whenAway(enforce.Shard(groupID)):
 	}
 	s.board.leave(groupID, w)
 	return w.pub, w.ok // settled just now, perhaps
@@ -149,7 +150,7 @@ func (s *Sync) Wait(ctx context.Context, groupID string, version int64) (store.P
 
 // published asks the database, where every instance notes what it published.
 func (s *Sync) published(ctx context.Context, groupID string, version int64) (store.Publication, bool) {
-	if s.breaker.isAway() {
+	if s.breaker.shardAway(enforce.Shard(groupID)) {
 		return store.Publication{}, false
 	}
 	record, err := s.store.Policy(ctx, groupID)

@@ -1,20 +1,12 @@
 package sync_test
 
 import (
-	"context"
-	"net"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
-	"github.com/pacekeeper/pacekeeper/internal/pgtest"
-	"github.com/pacekeeper/pacekeeper/internal/redistest"
 	"github.com/pacekeeper/pacekeeper/store"
-	policysync "github.com/pacekeeper/pacekeeper/sync"
 )
 
 // damage is a way in which Redis comes to differ from the database: commands, and the kind of drift that it counts as.
@@ -71,14 +63,6 @@ func TestC54_EachDamageIsMended(t *testing.T) {
 	})
 }
 
-// TestC54_EachDamageIsMendedOnACluster leaves out the one that a cluster refuses.
-func TestC54_EachDamageIsMendedOnACluster(t *testing.T) {
-	t.Parallel()
-	at := cluster(t)
-	a := start(t, at, steadily, func(c *policysync.Config) { c.SingleNode = false })
-	mendsAll(t, at, a, slices.DeleteFunc(damages(), func(d damage) bool { return d.commands[0][0] == "COPY" }))
-}
-
 func mendsAll(t *testing.T, at site, a *instance, list []damage) {
 	t.Helper()
 	a.furnish(t, []string{"g1", "g2"})
@@ -106,33 +90,6 @@ func mendsAll(t *testing.T, at site, a *instance, list []damage) {
 	if err := a.Ready(); err != nil {
 		t.Error(err)
 	}
-}
-
-// cluster is a Postgres and a Redis Cluster of one node, which holds keys to their slots as a larger one does.
-func cluster(t *testing.T) site {
-	t.Helper()
-	server := redistest.Start(t, "--cluster-enabled", "yes")
-	node := server.Client()
-	defer func() { _ = node.Close() }()
-	if err := node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "cluster up", func() bool {
-		info, err := node.ClusterInfo(t.Context()).Result()
-		return err == nil && strings.Contains(info, "cluster_state:ok")
-	})
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{
-		Protocol: 2, DisableIdentity: true, ReadTimeout: soon,
-		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
-			return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: "node:1"}}}}, nil
-		},
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", server.Socket)
-		},
-	})
-	t.Cleanup(func() { _ = rdb.Close() })
-	return site{url: pgtest.Postgres(t), rdb: rdb, keys: enforce.NewKeys("")}
 }
 
 // allowEmptyOrder drops the order of exemptions that a mended group without any has since.

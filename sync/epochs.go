@@ -33,37 +33,39 @@ func (s *Sync) runEpochs(ctx context.Context) {
 		if err != nil {
 			wait = min(wait, s.cfg.ProbeEvery)
 		}
-		pause(ctx, wait)
+		pauseOr(ctx, wait, s.epochsNow)
 	}
 }
 
 // watch looks once, and rebuilds what is missing or was left half built; again asks for another look at once. When
 // nothing is missing it asks for the pass that is due.
 func (s *Sync) watch(ctx context.Context) (again bool, err error) {
-	var now [enforce.Shards]string
-	err = s.probe(ctx, func(ctx context.Context) error {
-		var err error
-		now, err = s.publisher.Epochs(ctx)
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("read epochs: %w", err)
+	looks, err := s.look(ctx)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
 	}
-	if lost := s.compare(now); len(lost) > 0 {
-		err := s.rebuild(ctx, lost)
-		return err == nil, err
+	s.compareServers(ctx, looks)
+	if lost := s.compare(looks); len(lost) > 0 {
+		if err := s.rebuild(ctx, lost); err != nil {
+			return false, err
+		}
+		return true, nil
 	}
-	if s.passDue.Swap(false) {
+	if err == nil && s.passDue.Swap(false) {
 		poke(s.passNow)
 	}
-	return false, nil
+	return false, err
 }
 
-// compare takes in a look and returns the shards to rebuild.
-func (s *Sync) compare(now [enforce.Shards]string) (lost []uint8) {
+// compare takes in a look and returns the shards to rebuild. What did not answer stays as it was seen last.
+func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost []uint8) {
 	at := s.cfg.Now()
 	complete, building := 0, 0
-	for i, value := range now {
+	for i, look := range looks {
+		if look.Err != nil {
+			continue
+		}
+		value := look.Epoch
 		if value != s.epochs.seen[i] {
 			if s.epochs.seen[i] != "" {
 				s.cursors.forget() // another life of this shard: its stream begins anew
@@ -233,7 +235,7 @@ func (s *Sync) swap(ctx context.Context, shards []uint8, seen func(uint8) string
 		for k, shard := range calls[i] {
 			expected[k] = seen(shard)
 		}
-		return s.call(ctx, func(ctx context.Context) error {
+		return s.callShard(ctx, calls[i][0], func(ctx context.Context) error {
 			replaced, err := s.publisher.SwapEpochs(ctx, calls[i], expected, next)
 			copy(won[i*size:], replaced)
 			return err

@@ -44,14 +44,18 @@ func (s *Sync) runEvents(ctx context.Context) {
 		if s.breaker.isAway() {
 			return
 		}
-		s.noteError(ctx, laneEvents, s.consume(ctx, allShards()))
+		s.noteError(ctx, laneEvents, s.consume(ctx, s.breaker.present()))
 	})
 }
 
 // Drain takes over the events that wait in the stream of the group's shard now, so that a mute can be seen and lifted
 // from the moment that a check answered it. CodeUnavailable when Redis or the database is away.
 func (s *Sync) Drain(ctx context.Context, groupID string) error {
-	err := s.consume(ctx, []uint8{enforce.Shard(groupID)})
+	shard := enforce.Shard(groupID)
+	err := errAway
+	if !s.breaker.shardAway(shard) {
+		err = s.consume(ctx, []uint8{shard})
+	}
 	if passing(err) {
 		return policy.Errorf(policy.CodeUnavailable, "Redis or the database does not answer")
 	}

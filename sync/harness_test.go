@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,9 +169,7 @@ func (at site) field(tb testing.TB, key, field string) string {
 func (at site) snapshot(tb testing.TB) map[string]map[string]string {
 	tb.Helper()
 	all := map[string]map[string]string{}
-	iter := at.rdb.Scan(tb.Context(), 0, "*", 1000).Iterator()
-	for iter.Next(tb.Context()) {
-		key := iter.Val()
+	for _, key := range at.all(tb) {
 		switch kind := strings.SplitN(key, ":", 3)[2]; {
 		case strings.HasPrefix(kind, "policy:"), strings.HasPrefix(kind, "default:"), strings.HasPrefix(kind, "notice:"):
 			if hash := at.rdb.HGetAll(tb.Context(), key).Val(); hash["deleted"] == "" {
@@ -185,10 +184,33 @@ func (at site) snapshot(tb testing.TB) map[string]map[string]string {
 			all[key] = map[string]string{"": at.rdb.Get(tb.Context(), key).Val()}
 		}
 	}
-	if err := iter.Err(); err != nil {
+	return all
+}
+
+// all lists every key.
+func (at site) all(tb testing.TB) (keys []string) {
+	tb.Helper()
+	var mu sync.Mutex
+	scan := func(ctx context.Context, node *redis.Client) error {
+		iter := node.Scan(ctx, 0, "*", 1000).Iterator()
+		for iter.Next(ctx) {
+			mu.Lock()
+			keys = append(keys, iter.Val())
+			mu.Unlock()
+		}
+		return iter.Err()
+	}
+	err := error(nil)
+	switch rdb := at.rdb.(type) {
+	case *redis.ClusterClient:
+		err = rdb.ForEachMaster(tb.Context(), scan)
+	case *redis.Client:
+		err = scan(tb.Context(), rdb)
+	}
+	if err != nil {
 		tb.Fatal(err)
 	}
-	return all
+	return keys
 }
 
 func redisFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

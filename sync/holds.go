@@ -59,7 +59,7 @@ func (s *Sync) publishBan(ctx context.Context, group, action, user string) error
 
 // bringMute hands a mute of the database to Redis, or ends it there if it was lifted.
 func (s *Sync) bringMute(ctx context.Context, m store.Mute) error {
-	return s.call(ctx, func(ctx context.Context) error {
+	return s.callShard(ctx, enforce.Shard(m.GroupID), func(ctx context.Context) error {
 		if !m.LiftedAt.IsZero() {
 			_, err := s.publisher.LiftMute(ctx, m.GroupID, m.UserID, m.StartMS)
 			return err
@@ -72,7 +72,7 @@ func (s *Sync) bringMute(ctx context.Context, m store.Mute) error {
 
 // bringBan is bringMute for a ban.
 func (s *Sync) bringBan(ctx context.Context, b store.Ban) error {
-	return s.call(ctx, func(ctx context.Context) error {
+	return s.callShard(ctx, enforce.Shard(b.GroupID), func(ctx context.Context) error {
 		if !b.LiftedAt.IsZero() {
 			_, err := s.publisher.LiftBan(ctx, b.Action, b.GroupID, b.UserID, b.StartMS)
 			return err

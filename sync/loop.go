@@ -33,6 +33,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// pauseOr waits d, or for kick.
+func pauseOr(ctx context.Context, d time.Duration, kick <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-kick:
+	}
+}
+
 // poke fills a channel of capacity one; never blocks.
 func poke(c chan struct{}) {
 	select {

@@ -50,7 +50,7 @@ func (w *walk) write(ctx context.Context, shard uint8, found []drift) (written [
 			pubs, hashes = append(pubs, d.pub), append(hashes, d)
 			continue
 		}
-		err := w.sync.call(ctx, func(ctx context.Context) error {
+		err := w.sync.callShard(ctx, shard, func(ctx context.Context) error {
 			result, err := w.sync.publisher.RepairExemptions(ctx, d.group, d.exempt.Order, d.mark.seen, exemptEntries(*d.exempt))
 			if err == nil && result == enforce.Written {
 				written = append(written, d)
@@ -64,7 +64,7 @@ func (w *walk) write(ctx context.Context, shard uint8, found []drift) (written [
 	if len(pubs) == 0 {
 		return written, nil
 	}
-	return written, w.sync.call(ctx, func(ctx context.Context) error {
+	return written, w.sync.callShard(ctx, shard, func(ctx context.Context) error {
 		results, err := w.sync.publisher.Publish(ctx, shard, pubs)
 		for i, result := range results {
 			if result == enforce.Written {

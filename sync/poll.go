@@ -3,11 +3,15 @@ package sync
 import (
 	"context"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
 // claimLimit is how many outbox rows one claim leases.
 const claimLimit = 256
+
+// maxHeld bounds the rows that are given back before their lease ends.
+const maxHeld = 100_000
 
 // runPoll is lane 3, the net under the others: each second, and when woken, it publishes what still waits in the outbox.
 func (s *Sync) runPoll(ctx context.Context) {
@@ -21,9 +25,18 @@ func (s *Sync) runPoll(ctx context.Context) {
 	})
 }
 
+// held are leased rows of shards that are away. They stay leased, so that the poll gets at the rows behind them, until
+// a shard comes back or their lease ends. Only the poll touches it.
+type held struct {
+	ids     []string
+	returns int      // of the breaker, when the first was kept
+	soon    []string // of shards that are moving: the next poll tries again
+}
+
 // poll claims and publishes until nothing waits. Rows that it could not publish because a server is away are given back
-// at once; those of a group with trouble of its own come again when their lease ends.
+// as soon as it makes sense to try again; those of a group with trouble of its own come again when their lease ends.
 func (s *Sync) poll(ctx context.Context) error {
+	s.release(ctx)
 	var trouble error
 	for {
 		if s.breaker.isAway() {
@@ -36,7 +49,7 @@ func (s *Sync) poll(ctx context.Context) error {
 		if err := s.publishClaimed(ctx, rows); err != nil {
 			trouble = err
 		}
-		if len(rows) < claimLimit || ctx.Err() != nil || trouble != nil && passing(trouble) {
+		if len(rows) < claimLimit || ctx.Err() != nil || trouble != nil && everybodys(trouble, s.breaker) {
 			return trouble
 		}
 	}
@@ -54,10 +67,11 @@ func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error
 		for _, j := range bite {
 			s.board.settle(j.group, j.live, j.failed)
 		}
-		if err != nil && (passing(err) || ctx.Err() != nil) {
+		if err != nil && (everybodys(err, s.breaker) || ctx.Err() != nil) {
 			s.giveBack(context.WithoutCancel(ctx), idsOf(rows))
 			return err
 		}
+		s.keep(bite)
 		if firstErr == nil {
 			firstErr = err
 		}
@@ -66,6 +80,32 @@ func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error
 		s.fleet.add(fleet)
 	}
 	return firstErr
+}
+
+// release gives back held rows that may be worth another try.
+func (s *Sync) release(ctx context.Context) {
+	s.giveBack(ctx, s.held.soon)
+	s.held.soon = nil
+	if now := s.breaker.returned(); now != s.held.returns {
+		s.giveBack(ctx, s.held.ids)
+		s.held = held{returns: now}
+	}
+}
+
+// keep remembers the rows of jobs that failed because their shard is away or moving.
+func (s *Sync) keep(jobs []*job) {
+	for _, j := range jobs {
+		list := &s.held.soon
+		if s.breaker.shardAway(enforce.Shard(j.group)) {
+			list = &s.held.ids
+		}
+		if !j.again || len(*list) >= maxHeld {
+			continue
+		}
+		for _, c := range j.changes {
+			*list = append(*list, c.OutboxID)
+		}
+	}
 }
 
 // giveBack ends the leases. Rows that were published meanwhile are gone already, or are published once more in vain.

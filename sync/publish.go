@@ -65,7 +65,7 @@ func (s *Sync) publishCall(ctx context.Context, c *call) error {
 	if len(c.pubs) == 0 {
 		return nil
 	}
-	return s.call(ctx, func(ctx context.Context) error {
+	return s.callShard(ctx, c.shard, func(ctx context.Context) error {
 		results, err := s.publisher.Publish(ctx, c.shard, c.pubs)
 		if err != nil {
 			return fmt.Errorf("publish shard %d: %w", c.shard, err)
@@ -115,7 +115,7 @@ func (s *Sync) publishExemptions(ctx context.Context, jobs []*job) error {
 func (s *Sync) publishSets(ctx context.Context, sets []store.ExemptionSet) error {
 	return inParallel(len(sets), func(i int) error {
 		set := sets[i]
-		return s.call(ctx, func(ctx context.Context) error {
+		return s.callShard(ctx, set.Shard, func(ctx context.Context) error {
 			_, err := s.publisher.PublishExemptions(ctx, set.GroupID, set.Order, exemptEntries(set))
 			return err
 		})

@@ -17,6 +17,7 @@ type job struct {
 	changes []store.Change
 	local   bool // made in this process: its outbox row is ours to complete
 	failed  bool
+	again   bool // failed because a server is away, or its shard is moving
 	written bool // Redis changed by it
 	live    *store.Publication
 }

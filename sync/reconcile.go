@@ -19,7 +19,7 @@ type reconciler struct {
 func (s *Sync) runReconciler(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := min(s.cfg.ReconcileEvery, s.cfg.EpochEvery)
-		if s.passed.Load() && !s.breaker.isAway() {
+		if s.passed.Load() && s.breaker.awayCount() == 0 {
 			err := s.reconcile(ctx)
 			s.noteError(ctx, laneReconcile, err)
 			if err == nil {

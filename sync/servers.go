@@ -3,32 +3,39 @@ package sync
 import (
 	"context"
 	"log/slog"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
 )
 
-// runServers looks each second whether Redis takes writes, so that an instance is not ready while checks cannot record
-// anything, and whether it is still the server that it was. One that was restarted or failed over quickly may never have
-// been seen away, has its epochs, and yet holds older things: then a pass over the whole fleet is due at once.
-func (s *Sync) runServers(ctx context.Context) {
-	known := ""
-	every(ctx, s.cfg.EpochEvery, nil, func(ctx context.Context) {
-		if s.breaker.isAway() {
-			return // the watch over the epochs asks for it
+// look asks all shards how they are, and tells the breaker. The error says that some did not answer; the looks at the
+// others are good all the same.
+func (s *Sync) look(ctx context.Context) (*[enforce.Shards]enforce.ShardLook, error) {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	looks := s.publisher.Look(limited)
+	if ctx.Err() != nil {
+		return looks, ctx.Err()
+	}
+	return looks, s.take(looks)
+}
+
+// compareServers finds shards whose master was restarted or replaced since the last look. It may never have been seen
+// away, has its epochs, and yet may hold older things: then all of them is published again. Only the watch calls it.
+func (s *Sync) compareServers(ctx context.Context, looks *[enforce.Shards]enforce.ShardLook) {
+	var changed []uint8
+	for i, look := range looks {
+		if look.Err != nil || look.Server == "" {
+			continue
 		}
-		var ids string
-		err := s.call(ctx, func(ctx context.Context) (err error) {
-			if err = s.publisher.ProveWrites(ctx, s.nodes()); err == nil {
-				ids, err = s.publisher.RunIDs(ctx)
-			}
-			return err
-		})
-		s.noteError(ctx, laneServers, err)
-		if err != nil {
-			return
+		if before := s.servers[i]; before != "" && before != look.Server {
+			changed = append(changed, uint8(i)) //nolint:gosec // fewer than 256
 		}
-		if known != "" && ids != known {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "Redis was restarted or replaced, publishing everything")
-			poke(s.passNow)
-		}
-		known = ids
-	})
+		s.servers[i] = look.Server
+	}
+	if len(changed) == 0 {
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelWarn, "Redis was restarted or replaced, publishing what it serves again",
+		slog.Int("shards", len(changed)))
+	s.passDue.Store(true)
 }

@@ -20,7 +20,6 @@ const (
 	laneFleet     = "fleet"
 	laneEpochs    = "epochs"
 	laneEvents    = "events"
-	laneServers   = "servers" // restarts of Redis, and whether it takes writes
 	laneAudit     = "audit"
 	laneCleanup   = "cleanup"
 	laneReconcile = "reconcile"
@@ -72,7 +71,7 @@ type LagStatus struct {
 func (s *Sync) Status() Status {
 	status := s.report.status()
 	status.Ready = s.Ready() == nil
-	status.RedisOK = !s.breaker.isAway()
+	status.RedisOK = s.breaker.awayCount() == 0
 	status.Queued = s.queue.depth()
 	return status
 }

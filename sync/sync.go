@@ -70,9 +70,12 @@ type Sync struct {
 	fleet      *fleetRows    // claimed rows that ask for a pass
 	pollNow    chan struct{} // wakes lane 3
 	passNow    chan struct{} // asks for a pass over the whole fleet
+	epochsNow  chan struct{} // wakes the watch over the epochs
 	consuming  chan struct{} // held by who reads events
 	cursors    cursors
+	held       held // by the poll
 	epochs     epochs
+	servers    [enforce.Shards]string // the masters as seen last; only the watch touches it
 	reconciler reconciler
 	metrics    *metrics
 	report     *report
@@ -101,10 +104,11 @@ func New(cfg Config) (*Sync, error) {
 		completer: newCompleter(),
 		board:     newBoard(),
 		ledger:    newLedger(),
-		breaker:   newBreaker(),
+		breaker:   newBreaker(cfg.SingleNode),
 		fleet:     newFleetRows(),
 		pollNow:   make(chan struct{}, 1),
 		passNow:   make(chan struct{}, 1),
+		epochsNow: make(chan struct{}, 1),
 		consuming: make(chan struct{}, 1),
 		metrics:   m,
 		report:    newReport(),
@@ -133,7 +137,7 @@ func (c *Config) setDefaults() {
 // too: the loops keep trying. It returns nil when ctx was cancelled.
 func (s *Sync) Run(ctx context.Context) error {
 	loops := []func(context.Context){
-		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runServers, s.runEvents, s.runHousekeeping, s.runCompleter,
+		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runEvents, s.runHousekeeping, s.runCompleter,
 		s.runReconciler,
 	}
 	for range s.cfg.Workers {
@@ -148,12 +152,14 @@ func (s *Sync) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil when the first complete pass is done and Redis answers, else an Error of CodeUnavailable that says
+// Ready returns nil when the first complete pass is done and Redis answers for every shard, else an Error of CodeUnavailable that says
 // what is missing.
 func (s *Sync) Ready() error {
-	switch {
-	case s.breaker.isAway():
+	switch away := s.breaker.awayCount(); {
+	case away == enforce.Shards:
 		return policy.Errorf(policy.CodeUnavailable, "Redis does not answer")
+	case away > 0:
+		return policy.Errorf(policy.CodeUnavailable, "Redis does not answer for %d of %d shards", away, enforce.Shards)
 	case !s.passed.Load():
 		return policy.Errorf(policy.CodeUnavailable, "the first pass over all groups is not complete")
 	case !s.epochs.whole.Load():

@@ -211,13 +211,10 @@ func (w *walk) lookDefaults(ctx context.Context, shards []uint8) (found []drift,
 
 // wholeShards says which shards are complete; the others are a rebuild's.
 func (w *walk) wholeShards(ctx context.Context) (whole [enforce.Shards]bool, err error) {
-	err = w.sync.call(ctx, func(ctx context.Context) error {
-		epochs, err := w.sync.publisher.Epochs(ctx)
-		for i, epoch := range epochs {
-			whole[i] = epoch != "" && !strings.HasPrefix(epoch, "~")
-		}
-		return err
-	})
+	looks, err := w.sync.look(ctx)
+	for i, look := range looks {
+		whole[i] = look.Err == nil && look.Epoch != "" && !strings.HasPrefix(look.Epoch, "~")
+	}
 	return whole, err
 }
 

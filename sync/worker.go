@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -55,32 +56,59 @@ func (s *Sync) runWorker(ctx context.Context) {
 
 // publishJobs publishes each kind of change once for each group, and marks jobs whose changes are not all in Redis as
 // failed. The rows of the others are completed off this path. The error is one of those met. A group that cannot be
-// published on its own account does not hold up the others.
+// published on its own account, or because its shard is away, does not hold up the others.
 func (s *Sync) publishJobs(ctx context.Context, jobs []*job) error {
-	err := s.tryJobs(ctx, jobs)
-	if err == nil || len(jobs) == 1 || passing(err) || ctx.Err() != nil {
-		return err
+	here, err := s.within(jobs)
+	if len(here) == 0 {
+		return s.untold(err)
 	}
-	for _, j := range jobs {
-		j.failed = false
-		if oneErr := s.tryJobs(ctx, []*job{j}); oneErr != nil {
+	if err = s.tryJobs(ctx, here); err == nil || len(here) == 1 || everybodys(err, s.breaker) || ctx.Err() != nil {
+		return s.untold(err)
+	}
+	err = nil
+	for _, j := range here {
+		if oneErr := s.untold(s.tryJobs(ctx, []*job{j})); oneErr != nil {
 			err = fmt.Errorf("group %q: %w", j.group, oneErr)
 		}
 	}
 	return err
 }
 
+// untold leaves out that some shards are away: the watch over the epochs tells it.
+func (s *Sync) untold(err error) error {
+	if errors.Is(err, errAway) && !moving(err) && !s.breaker.isAway() {
+		return nil
+	}
+	return err
+}
+
+// within leaves out the jobs of shards that are away, as failed.
+func (s *Sync) within(jobs []*job) (here []*job, err error) {
+	for _, j := range jobs {
+		if s.breaker.shardAway(enforce.Shard(j.group)) {
+			j.failed, j.again = true, true
+			err = errAway
+			continue
+		}
+		here = append(here, j)
+	}
+	return here, err
+}
+
+// everybodys reports whether err is trouble that no group escapes.
+func everybodys(err error, b *breaker) bool {
+	return passing(err) && (!errors.Is(err, errAway) || b.isAway())
+}
+
 func (s *Sync) tryJobs(ctx context.Context, jobs []*job) error {
 	steps := []func(context.Context, []*job) error{s.publishPolicies, s.publishExemptions, s.publishHolds}
-	var err error
-	if s.breaker.isAway() {
-		err = errAway
-	}
+	_, err := s.within(jobs)
 	for i := 0; err == nil && i < len(steps); i++ {
 		err = steps[i](ctx, jobs)
 	}
 	for _, j := range jobs {
-		if j.failed = err != nil; !j.failed {
+		j.failed, j.again = err != nil, err != nil && passing(err)
+		if !j.failed {
 			s.completer.add(j)
 		}
 	}

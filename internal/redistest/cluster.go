@@ -142,7 +142,7 @@ func (c *Cluster) Client(tb testing.TB, edits ...func(*redis.ClusterOptions)) *r
 	tb.Helper()
 	options := &redis.ClusterOptions{
 		Addrs: c.addrs(), Protocol: 2, DisableIdentity: true, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
-		ClusterStateReloadInterval: time.Second, DialerRetries: 1,
+		ClusterStateReloadInterval: time.Second, DialerRetries: 1, ContextTimeoutEnabled: true,
 	}
 	for _, edit := range edits {
 		edit(options)
@@ -174,6 +174,28 @@ func (c *Cluster) Master(tb testing.TB, key string) *Server {
 		return found != nil
 	})
 	return found
+}
+
+// Home answers the node that began as the master of the key.
+func (c *Cluster) Home(tb testing.TB, key string) *Server {
+	tb.Helper()
+	rdb := c.Client(tb)
+	slot, err := rdb.ClusterKeySlot(tb.Context(), key).Result()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	home := 0
+	for i := range masters {
+		if int(slot) >= i*slots/masters {
+			home = i
+		}
+	}
+	return c.Nodes[home]
+}
+
+// Replica answers the node that began as the replica of a master.
+func (c *Cluster) Replica(master *Server) *Server {
+	return c.Nodes[slices.Index(c.Nodes, master)+masters]
 }
 
 // master asks each node whether it takes the key for its own, as a master.

@@ -98,7 +98,7 @@ func (set *Sentinels) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
 	rdb := redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: masterName, SentinelAddrs: set.addrs(), Protocol: 2, DisableIdentity: true,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, DialerRetries: 1,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, DialerRetries: 1, ContextTimeoutEnabled: true,
 	})
 	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
