@@ -56,7 +56,7 @@ func tailWeight(groups int, s float64) float64 {
 func (k Skew) Created(masters int) []float64 {
 	load := make([]float64, masters)
 	for shard, share := range k.Shard {
-		slot := int(crc16(enforce.ShardTag(uint8(shard)))) % slots //nolint:gosec // below 256
+		slot := int(crc16(enforce.ShardTag(uint8(shard)))) % slots
 		load[slot*masters/slots] += share
 	}
 	return load
