@@ -128,6 +128,39 @@ func withDefaults(old *policy.System, d policy.Document) (*policy.System, error)
 	return policy.NewSystem(cfg)
 }
 
+// maxGeneration is the highest generation: orders end at 2^53 (design §5).
+const maxGeneration = 8191
+
+// BumpGeneration makes every order of the database higher than any of a generation up to atLeast-1, so that a database
+// that was restored from a backup prevails over what Redis has of later edits: to atLeast, or to the next generation if
+// that is higher. Every group is published anew. CodeInvalid without a reason, CodeConflict when no generation is left.
+func (s *Store) BumpGeneration(ctx context.Context, a Actor, atLeast int64) (from, to int64, err error) {
+	if a.Reason == "" {
+		return 0, 0, policy.Errorf(policy.CodeInvalid, "a reason is required")
+	}
+	err = s.write(ctx, func(t *tx) error {
+		old, err := t.lockSystem()
+		if err != nil {
+			return err
+		}
+		from, to = old.Generation, max(old.Generation+1, atLeast)
+		if to > maxGeneration {
+			return policy.Errorf(policy.CodeConflict, "generation %d is above the highest, %d", to, maxGeneration)
+		}
+		t.finally("UPDATE system SET generation = ? WHERE id = 1", to)
+		t.audit(a, entry{
+			action: "generation.bump", target: "generation", before: asJSON(generationJSON{from}), after: asJSON(generationJSON{to}),
+		})
+		t.enqueue(Change{Kind: KindFleet})
+		return nil
+	})
+	return from, to, err
+}
+
+type generationJSON struct {
+	Generation int64 `json:"generation"`
+}
+
 // saveDefaults writes document and registry, which share a counter, as the next version.
 func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) {
 	t.finally("INSERT INTO defaults_versions (version, document, actions, at, actor, reason) VALUES (?, ?, ?, ?, ?, ?)",

@@ -180,7 +180,7 @@ func (s *Sync) take(looks *[enforce.Shards]enforce.ShardLook) error {
 		case look.Err == nil || !unanswered(look.Err):
 			here = append(here, uint8(i))
 		default:
-			away = append(away, uint8(i)) //nolint:gosec // fewer than 256
+			away = append(away, uint8(i))
 			if first == nil {
 				first = look.Err
 			}

@@ -21,7 +21,7 @@ type mended struct {
 
 // mend writes what the database says over what differs, each key only if it still has the order that was compared.
 func (w *walk) mend(ctx context.Context, found []drift) error {
-	if w.withhold || len(found) == 0 {
+	if w.withhold || w.survey || len(found) == 0 {
 		return nil
 	}
 	kinds := map[string][]string{}
@@ -91,7 +91,7 @@ func (w *walk) tell(ctx context.Context, kinds map[string][]string) {
 
 // mendAhead replaces what is ahead of the database, unless that is so much that the database must be a restored backup.
 func (w *walk) mendAhead(ctx context.Context) error {
-	if w.restored() {
+	if w.survey || w.restored() {
 		return nil
 	}
 	w.withhold = false

@@ -28,7 +28,7 @@ func (s *Sync) compareServers(ctx context.Context, looks *[enforce.Shards]enforc
 			continue
 		}
 		if before := s.servers[i]; before != "" && before != look.Server {
-			changed = append(changed, uint8(i)) //nolint:gosec // fewer than 256
+			changed = append(changed, uint8(i))
 		}
 		s.servers[i] = look.Server
 	}

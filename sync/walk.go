@@ -27,12 +27,14 @@ type walk struct {
 	sync    *Sync
 	actions []string
 	rests   bool // leave half of the time to others
+	survey  bool // count what is ahead, mend nothing
 
 	lateBefore, late map[string]mark // what may have been on its way, in the pass before and in this
 	groups           share
 	defaults         share
 	ahead            []string      // groups that are mended at the end, if they are few
 	aheadShards      []uint8       // shards whose default hashes are
+	highest          int64         // order in Redis above the database's
 	withhold         bool          // Redis is ahead as a whole, it seems: mend nothing
 	done             *atomic.Int64 // groups compared, for the status
 	mended           mended
@@ -141,6 +143,7 @@ func (w *walk) setAside(found []drift) (rest []drift) {
 		}
 	}
 	w.groups.ahead += len(ahead)
+	w.noteHighest(ahead)
 	if len(w.ahead) < maxAhead {
 		w.ahead = append(w.ahead, groupsOf(ahead)...)
 	}
@@ -175,10 +178,17 @@ func (w *walk) walkDefaults(ctx context.Context) error {
 	return nil
 }
 
+func (w *walk) noteHighest(ahead []drift) {
+	for _, d := range ahead {
+		w.highest = max(w.highest, d.mark.seen)
+	}
+}
+
 func (w *walk) setAsideDefaults(found []drift) (rest []drift) {
 	for _, d := range found {
 		if d.kind == driftAhead {
 			w.defaults.ahead++
+			w.highest = max(w.highest, d.mark.seen)
 			w.aheadShards = append(w.aheadShards, d.shard)
 		} else {
 			rest = append(rest, d)

@@ -24,6 +24,7 @@ type cli struct {
 	Config struct{} `cmd:"" help:"Print the settings in force, secrets hidden."`
 	Token  tokenCmd `cmd:"" help:"Make an operator token on the database in use and print it, once."`
 	Audit  auditCmd `cmd:"" help:"What concerns the audit log."`
+	Sync   syncCmd  `cmd:"" help:"What concerns Redis against the database."`
 }
 
 type tokenCmd struct {
@@ -50,6 +51,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		err = makeToken(ctx, c.Settings, w, c.Token.Name)
 	case "audit verify <file>":
 		err = verifyExport(c.Settings, stdout, c.Audit.Verify.File)
+	case "sync bump-generation":
+		err = bumpGeneration(ctx, c.Settings, w, c.Sync.BumpGeneration)
 	default:
 		err = serve(ctx, c.Settings, w)
 	}
