@@ -29,6 +29,7 @@ type Try struct {
 type Tried struct {
 	Try
 	Decision
+	HeldMS int64 // how long the mute or ban lasts that this very try took; 0 = none
 }
 
 // Traffic is the ready-made traffic of that name; false where there is none.
@@ -69,9 +70,14 @@ func (s *System) Preview(e Effective, action string, traffic []Try) []Tried {
 	ordered := slices.SortedStableFunc(slices.Values(traffic), func(a, b Try) int { return cmp.Compare(a.AtMS, b.AtMS) })
 	out := make([]Tried, 0, len(ordered))
 	for _, try := range ordered {
-		d, st, m, _ := Decide(p, states[try.UserID], members[try.UserID], Attempt{NowMS: previewStart + try.AtMS, Cost: try.Cost})
+		now := previewStart + try.AtMS
+		d, st, m, event := Decide(p, states[try.UserID], members[try.UserID], Attempt{NowMS: now, Cost: try.Cost})
 		states[try.UserID], members[try.UserID] = st, m
-		out = append(out, Tried{try, d})
+		held := int64(0)
+		if event != nil {
+			held = max(0, event.MuteEndMS-now, event.BanEndMS-now)
+		}
+		out = append(out, Tried{try, d, held})
 	}
 	return out
 }

@@ -34,7 +34,17 @@ func TestPreviewDecidesAsTheCheck(t *testing.T) {
 	if got := tally(preview(t, `{}`, "message", policy.TrafficCalm)); got[policy.Allowed] != 10 {
 		t.Errorf("calm: %v", got)
 	}
+	if got := tally(preview(t, `{}`, "like", policy.TrafficSpammer)); got[policy.RefusedMuted] != 0 || got[policy.RefusedBanned] == 0 {
+		t.Errorf("likes are banned, not muted: %v", got)
+	}
 	spam := preview(t, `{}`, "message", policy.TrafficSpammer)
+	held := false
+	for _, one := range spam {
+		held = held || one.HeldMS == 60_000 && one.Step == 1
+	}
+	if !held {
+		t.Error("no try took the first step of the ladder")
+	}
 	if got := tally(spam); got[policy.RefusedMuted] == 0 || got[policy.Allowed] == 0 || len(spam) != 85 {
 		t.Errorf("spammer: %v of %d", got, len(spam))
 	}

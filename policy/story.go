@@ -126,3 +126,13 @@ func RoleText(role, lang string) string {
 	}
 	return names[0]
 }
+
+// SystemNotice is the text of a notice (NoticeTooSoon, NoticeTooMany) where nobody has written one, its placeholders not
+// filled in: what a field for an own text shows while it is empty.
+func SystemNotice(lang, key string) string {
+	code := RefusedInterval
+	if key == NoticeTooMany {
+		code = RefusedLimit
+	}
+	return systemNotice(lang, code, true)
+}
