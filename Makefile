@@ -42,7 +42,7 @@ race: prerequisites ## Run the packages that share memory under the race detecto
 	go test -race -p 1 -timeout 20m ./cmd/server ./store ./sync ./ui
 
 .PHONY: prerequisites
-prerequisites: ## Install PostgreSQL and Redis for the tests where they are missing
+prerequisites: ## Install PostgreSQL, Redis and Chromium for the tests where they are missing
 	@.ci/prerequisites
 
 .PHONY: lint

@@ -3,7 +3,9 @@ package ui
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,8 +21,8 @@ type problemView struct {
 	SignIn bool
 }
 
-// keptField is one value of a kept form. Label is "" for what the form sends without showing it.
-type keptField struct{ Name, Label, Value, Unit string }
+// keptField is one value of a kept form.
+type keptField struct{ Name, Value string }
 
 // answer is what a visitor is told of an error: a status and a key of the catalogue.
 type answer struct {
@@ -37,6 +39,7 @@ func answers(code policy.Code) (answer, bool) {
 		policy.CodeNotFound:        {http.StatusNotFound, "not_found"},
 		policy.CodeConflict:        {http.StatusConflict, "refused"},
 		policy.CodeArchived:        {http.StatusConflict, "archived_note"},
+		policy.CodeStale:           {http.StatusPreconditionFailed, "refused"},
 		policy.CodeInvalid:         {http.StatusUnprocessableEntity, "refused"},
 		policy.CodeUnavailable:     {http.StatusServiceUnavailable, "unavailable"},
 	}[code]
@@ -92,15 +95,13 @@ func (u *UI) problem(w http.ResponseWriter, r *http.Request, status int, key str
 // kept reads the form of a group's page as it was sent. It echoes the sender's own words alone, and only to a sender
 // who passed the check for cross-site requests.
 func (b base) kept(r *http.Request) []keptField {
-	version := r.PostFormValue("version")
-	if version == "" {
+	if r.PostFormValue("version") == "" {
 		return nil
 	}
-	fields := []keptField{{Name: "version", Value: version}}
-	for _, f := range paceFields() {
-		fields = append(fields, keptField{Name: f.name, Label: b.Say(f.label), Value: r.PostFormValue(f.name), Unit: b.unit(f)})
-		if was := wasField(f.name); r.PostForm.Has(was) {
-			fields = append(fields, keptField{Name: was, Value: r.PostFormValue(was)})
+	var fields []keptField
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		for _, value := range r.PostForm[name] {
+			fields = append(fields, keptField{name, value})
 		}
 	}
 	return fields

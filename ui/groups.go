@@ -12,6 +12,7 @@ import (
 // groupsView is the list of the groups that the visitor may see. Next is "" on the last page.
 type groupsView struct {
 	base
+	Query  string
 	Groups []groupRow
 	Next   string
 }
@@ -29,7 +30,7 @@ func (u *UI) groupsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view := groupsView{base: u.base(r, "groups")}
+	view := groupsView{base: u.base(r, "groups"), Query: c.QueryParam("query")}
 	for _, g := range page.Items {
 		view.Groups = append(view.Groups, groupRow{ID: g.ID, Name: nameOf(g), Href: groupPath(g.ID), Archived: g.Archived()})
 	}

@@ -11,19 +11,11 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// opened adds to a form what its fields said when the page was opened: the shipped defaults.
-func opened(f url.Values) url.Values {
-	f.Set("gap-was", "2")
-	f.Set("count-was", "8")
-	f.Set("period-was", "30")
-	return f
-}
+// typed are the inputs that hold what a visitor typed into the form of the group tea.
+var typed = []string{`name="version" value="0"`, `name="message-gap" value="7.5"`, `name="message-count" value="lots"`, `name="was" value="`}
 
-// typed are the inputs that hold what the visitor typed into opened(form(0, "7.5", "lots")).
-var typed = []string{
-	`name="version" value="0"`, `name="gap-was" value="2"`,
-	`name="gap" inputmode="decimal" autocomplete="off" value="7.5"`,
-	`name="count" inputmode="decimal" autocomplete="off" value="lots"`,
+func typedInto(v *visitor) url.Values {
+	return v.edited("/groups/tea", "message-gap", "7.5", "message-count", "lots")
 }
 
 func TestASessionThatIsOverKeepsWhatWasTyped(t *testing.T) {
@@ -31,15 +23,31 @@ func TestASessionThatIsOverKeepsWhatWasTyped(t *testing.T) {
 	each(t, func(f *fixture) {
 		token, secret := f.token(store.RoleGroupAdmin, "tea")
 		v := f.signedIn(secret)
+		form := typedInto(v)
 		if _, err := f.store.RevokeToken(t.Context(), system, token.ID); err != nil {
 			t.Fatal(err)
 		}
 		for _, visitor := range []*visitor{v, f.visitor()} {
-			visitor.post("/groups/tea", opened(form(0, "7.5", "lots"))).want(http.StatusUnauthorized).
+			visitor.post("/groups/tea", form).want(http.StatusUnauthorized).
 				has("You are not signed in any more", `href="/sign-in" target="_blank"`, `action="/groups/tea"`).has(typed...).hasNot("Tea house")
 		}
-		stranger := f.visitor().post("/groups/tea", form(0, "7.5", "8"), "Sec-Fetch-Site", "cross-site")
+		v.get("/groups/tea/state", "HX-Request", "true").want(http.StatusUnauthorized)
+		stranger := f.visitor().post("/groups/tea", form, "Sec-Fetch-Site", "cross-site")
 		stranger.want(http.StatusForbidden).hasNot("7.5", "<form")
+	})
+}
+
+func TestTheKeptFormSavesWithTheVersionItStartedFrom(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		form := v.edited("/groups/tea", "message-gap", "7.5")
+		kept := f.visitor().post("/groups/tea", form).want(http.StatusUnauthorized).allFields()
+		v.post("/groups/tea", kept).want(http.StatusSeeOther)
+		if got := f.requested("tea"); got != `{"actions":{"message":{"min_interval_ms":7500}}}` {
+			t.Errorf("saved %s", got)
+		}
+		v.post("/groups/tea", kept).want(http.StatusPreconditionFailed)
 	})
 }
 
@@ -47,10 +55,11 @@ func TestADatabaseThatIsAwayKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
 		v := f.signedIn(f.operator)
+		form := typedInto(v)
 		if err := f.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		v.post("/groups/tea", opened(form(0, "7.5", "lots"))).want(http.StatusServiceUnavailable).has(typed...)
+		v.post("/groups/tea", form).want(http.StatusServiceUnavailable).has(typed...)
 		v.get("/groups/tea").want(http.StatusServiceUnavailable).hasNot("<form")
 	})
 }
@@ -59,11 +68,17 @@ func TestAFaultKeepsWhatTheFormWasOpenedWith(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
 		v := f.signedIn(f.operator)
-		v.get("/groups/tea").want(http.StatusOK).has(`name="gap-was" value="2"`, `name="count-was" value="8"`, `name="period-was" value="30"`)
+		form := typedInto(v)
 		f.document(`{"actions":{"message":{"min_interval_ms":4000}}}`) // a colleague changes the gap
-		v.post("/groups/tea", opened(form(0, "7.5", "lots"))).want(http.StatusUnprocessableEntity).has(typed...)
-		v.post("/groups/tea", opened(form(0, "7.5", "5"))).want(http.StatusConflict).
-			has(`name="version" value="1"`, `name="gap-was" value="4"`)
+		p := v.post("/groups/tea", form).want(http.StatusUnprocessableEntity)
+		if got := p.fields(); got.Get("was") != form.Get("was") || got.Get("version") != "0" || got.Get("message-gap") != "7.5" {
+			t.Errorf("kept %v", got)
+		}
+		form.Set("message-count", "5")
+		p = v.post("/groups/tea", form).want(http.StatusPreconditionFailed)
+		if got := p.fields(); got.Get("version") != "1" || !strings.Contains(got.Get("was"), "message-gap=4000") {
+			t.Errorf("the merge starts from %v", got)
+		}
 	})
 }
 
@@ -71,6 +86,8 @@ func TestAFaultKeepsWhatTheFormWasOpenedWith(t *testing.T) {
 func TestDefaultsThatMoveUnderAnOpenPageAreFollowed(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		form := v.edited("/groups/tea", "message-count", "9")
 		before, err := f.store.Defaults(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -83,8 +100,7 @@ func TestDefaultsThatMoveUnderAnOpenPageAreFollowed(t *testing.T) {
 		if _, _, err := f.store.UpdateDefaults(t.Context(), system, store.Anything(), moved); err != nil {
 			t.Fatal(err)
 		}
-		v := f.signedIn(f.operator)
-		v.post("/groups/tea", opened(form(0, "2", "9"))).want(http.StatusSeeOther)
+		v.post("/groups/tea", form).want(http.StatusSeeOther)
 		if got := f.requested("tea"); strings.Contains(got, "min_interval_ms") || !strings.Contains(got, `"limit":9`) {
 			t.Errorf("requested %s: the gap that nobody touched is pinned", got)
 		}
@@ -95,10 +111,14 @@ func TestUnitsAndFaultsSpeakChinese(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
 		v := f.signedIn(f.operator)
-		v.get("/groups/tea", "Accept-Language", "zh").want(http.StatusOK).has(`<span aria-hidden="true">秒</span>`).hasNot(">s<")
-		v.post("/groups/tea", form(0, "lots", "8"), "Accept-Language", "zh").want(http.StatusUnprocessableEntity).has("最短间隔：")
+		v.post("/language", url.Values{"lang": {"zh"}}).want(http.StatusSeeOther)
+		v.get("/groups/tea").want(http.StatusOK).has(`<span aria-hidden="true">秒</span>`).hasNot(">s<", ">min<").
+			says("message-gap-h", "可填 1–10 秒，默认 2 秒")
+		v.post("/groups/tea", v.edited("/groups/tea", "message-gap", "lots")).want(http.StatusUnprocessableEntity).
+			says("message-gap-n", "请为“最短间隔”填写大于 0 的数字")
+		form := v.edited("/groups/tea", "message-gap", "3")
 		f.document(`{"actions":{"message":{"min_interval_ms":4000}}}`)
-		v.post("/groups/tea", form(0, "3", "8"), "Accept-Language", "zh").want(http.StatusConflict).has("4 秒").hasNot("4 s")
+		v.post("/groups/tea", form).want(http.StatusPreconditionFailed).has("4 秒", "消息：最短间隔").hasNot("4 s")
 	})
 }
 

@@ -48,7 +48,7 @@ func (u *UI) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		principal, err := u.principal(r.Context())
-		if hasCode(err, policy.CodeUnauthenticated) && r.Method == http.MethodGet {
+		if hasCode(err, policy.CodeUnauthenticated) && r.Method == http.MethodGet && !wantsFragment(c) {
 			return c.Redirect(http.StatusSeeOther, "/sign-in?to="+url.QueryEscape(r.URL.RequestURI()))
 		}
 		if err != nil {

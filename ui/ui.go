@@ -1,13 +1,12 @@
-// Package ui serves the pages for people: sign-in, the list of groups, and a group's speaking pace. One file per page;
-// a page is its handler, its typed struct and its template. It calls the same store as the REST face and knows nothing
-// of it.
+// Package ui serves the pages for people: sign-in, the list of groups, and a group's speaking pace, members and history.
+// One file per page or part of one; a page is its handler, its typed struct and its template. It calls the same store as
+// the REST face and knows nothing of it. Everything works without scripts; htmx and static/app.js make it live.
 package ui
 
 import (
+	"compress/gzip"
 	"context"
-	"embed"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,12 +14,10 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/pacekeeper/pacekeeper/store"
 )
-
-//go:embed static
-var staticFiles embed.FS
 
 // Config is what New needs. Store, Sessions, Now, NewID and Log are required.
 type Config struct {
@@ -48,6 +45,7 @@ type UI struct {
 	handler  http.Handler
 	sessions *scs.SessionManager
 	pages    *pages
+	assets   *assets
 	words    catalogue
 	tries    *tries
 }
@@ -67,11 +65,15 @@ func New(cfg Config) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := parsePages()
+	files, err := loadAssets()
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{cfg: cfg, pages: pages, words: words, tries: newTries()}
+	pages, err := parsePages(files)
+	if err != nil {
+		return nil, err
+	}
+	u := &UI{cfg: cfg, pages: pages, assets: files, words: words, tries: newTries()}
 	u.sessions = newSessions(cfg, u.sessionFailed)
 	protection := http.NewCrossOriginProtection()
 	if cfg.PublicURL != "" {
@@ -80,9 +82,7 @@ func New(cfg Config) (*UI, error) {
 		}
 	}
 	protection.SetDenyHandler(http.HandlerFunc(u.crossSite))
-	if u.echo, err = u.routes(); err != nil {
-		return nil, err
-	}
+	u.echo = u.routes()
 	u.handler = u.secured(protection.Handler(u.echo))
 	return u, nil
 }
@@ -90,25 +90,30 @@ func New(cfg Config) (*UI, error) {
 // ServeHTTP implements http.Handler.
 func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) { u.handler.ServeHTTP(w, r) }
 
-func (u *UI) routes() (*echo.Echo, error) {
-	files, err := fs.Sub(staticFiles, "static")
-	if err != nil {
-		return nil, err
-	}
+func (u *UI) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = u.fail
 	session := echo.WrapMiddleware(u.sessions.LoadAndSave)
-	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", cached(http.FileServerFS(files)))))
+	e.GET("/static/*", u.assets.serve)
+	e.Use(middleware.GzipWithConfig(middleware.GzipConfig{Level: gzip.BestSpeed, MinLength: 1024, Skipper: isStatic}))
 	e.GET("/", u.home)
 	e.POST("/language", u.chooseLanguage)
 	e.GET("/sign-in", u.signInPage, session)
 	e.POST("/sign-in", u.signIn, session)
 	e.POST("/sign-out", u.signOut, session)
 	e.GET("/groups", u.groupsPage, session, u.signedIn)
-	e.GET("/groups/:group_id", u.groupPage, session, u.signedIn)
-	e.POST("/groups/:group_id", u.saveGroup, session, u.signedIn)
-	return e, nil
+	const group = "/groups/:group_id"
+	e.GET(group, u.settingsPage, session, u.signedIn)
+	e.POST(group, u.saveSettings, session, u.signedIn)
+	e.GET(group+"/state", u.groupState, session, u.signedIn)
+	e.POST(group+"/preview", u.previewSettings, session, u.signedIn)
+	e.GET(group+"/exemptions", u.namedFragment, session, u.signedIn)
+	e.POST(group+"/exemptions", u.changeNamed, session, u.signedIn)
+	return e
 }
+
+// isStatic leaves out what is compressed already.
+func isStatic(c echo.Context) bool { return c.Path() == "/static/*" }
 
 func (u *UI) home(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/groups") }
 
@@ -145,12 +150,4 @@ func (u *UI) survive(w http.ResponseWriter, r *http.Request) {
 	id := w.Header().Get("X-Request-Id")
 	u.cfg.Log.ErrorContext(r.Context(), "page panicked", slog.Any("fault", fault), slog.String("request_id", id))
 	u.problem(w, r, http.StatusInternalServerError, "failed", id)
-}
-
-// cached lets browsers keep the assets for an hour; they are small and change with the binary.
-func cached(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "public, max-age=3600")
-		next.ServeHTTP(w, r)
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +20,7 @@ import (
 
 // fixture is the pages on a database of the test's own, with one group and an operator token.
 type fixture struct {
-	t        *testing.T
+	t        testing.TB
 	store    *store.Store
 	server   *httptest.Server
 	operator string
@@ -38,21 +37,26 @@ func each(t *testing.T, test func(f *fixture)) {
 	})
 }
 
-func newFixture(t *testing.T, databaseURL string) *fixture {
-	t.Helper()
-	f := &fixture{t: t, store: pgtest.Open(t, databaseURL)}
+func postgres(tb testing.TB) string {
+	tb.Helper()
+	return pgtest.Postgres(tb)
+}
+
+func newFixture(tb testing.TB, databaseURL string) *fixture {
+	tb.Helper()
+	f := &fixture{t: tb, store: pgtest.Open(tb, databaseURL)}
 	pages, err := ui.New(ui.Config{
 		Store: f.store, Sessions: f.store.Sessions(), Secure: true,
 		Now:   func() time.Time { return time.Now().Add(time.Duration(f.clock.Load())) },
 		NewID: func() string { return "request" }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.server = httptest.NewTLSServer(pages)
-	t.Cleanup(f.server.Close)
-	if f.operator, _, err = f.store.BootstrapOperator(t.Context(), ""); err != nil {
-		t.Fatal(err)
+	tb.Cleanup(f.server.Close)
+	if f.operator, _, err = f.store.BootstrapOperator(tb.Context(), ""); err != nil {
+		tb.Fatal(err)
 	}
 	f.group("tea", "Tea house")
 	return f
@@ -124,7 +128,7 @@ func (f *fixture) signedIn(token string) *visitor {
 
 // page is an answer.
 type page struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   string
@@ -164,10 +168,21 @@ func (v *visitor) send(method, path string, form url.Values, headers ...string) 
 	return page{t: v.t, status: response.StatusCode, header: response.Header, body: string(body)}
 }
 
+// brief is the beginning of what the page says.
+func (p page) brief() string {
+	if said := []rune(p.text()); len(said) > 200 {
+		return string(said[:200]) + "…"
+	}
+	return p.text()
+}
+
+// text is what the page says, without its markup.
+func (p page) text() string { return strings.Join(strings.Fields(text(p.document())), " ") }
+
 func (p page) want(status int) page {
 	p.t.Helper()
 	if p.status != status {
-		p.t.Fatalf("status %d, want %d:\n%s", p.status, status, p.body)
+		p.t.Fatalf("status %d, want %d: %s", p.status, status, p.brief())
 	}
 	return p
 }
@@ -175,8 +190,8 @@ func (p page) want(status int) page {
 func (p page) has(texts ...string) page {
 	p.t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(p.body, text) {
-			p.t.Errorf("lacks %q:\n%s", text, p.body)
+		if !strings.Contains(p.body, text) && !strings.Contains(p.text(), text) {
+			p.t.Errorf("lacks %q: %s", text, p.brief())
 		}
 	}
 	return p
@@ -186,13 +201,8 @@ func (p page) hasNot(texts ...string) page {
 	p.t.Helper()
 	for _, text := range texts {
 		if strings.Contains(p.body, text) {
-			p.t.Errorf("shows %q:\n%s", text, p.body)
+			p.t.Errorf("shows %q: %s", text, p.brief())
 		}
 	}
 	return p
-}
-
-// form is the group page's form as a browser would send it.
-func form(version int64, gap, count string) url.Values {
-	return url.Values{"version": {strconv.FormatInt(version, 10)}, "gap": {gap}, "count": {count}, "period": {"30"}}
 }
