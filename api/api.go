@@ -56,6 +56,7 @@ type API struct {
 	metrics  metrics
 	systems  systems
 	notices  notices
+	quiet    quiet
 	counting chan struct{} // holds one entry while a preview is counted
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,6 +79,10 @@ func (a *API) renderError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	if hungUp(err, c) {
+		_ = c.NoContent(statusHungUp) // for the metric; nobody reads it
+		return
+	}
 	known := a.knownError(err, c)
 	status := statusOf(known.Code)
 	who := callerOf(c.Request().Context())
@@ -101,7 +106,16 @@ func (a *API) renderError(err error, c echo.Context) {
 	}
 }
 
-const retryAfter = 1 // seconds
+const (
+	retryAfter   = 1   // seconds
+	statusHungUp = 499 // the caller closed the connection before the answer: no fault of this side
+)
+
+// hungUp says whether an error is only that of a caller who is gone: his body ends early, and what asked for him ends.
+func hungUp(err error, c echo.Context) bool {
+	return errors.Is(c.Request().Context().Err(), context.Canceled) &&
+		(errors.Is(err, context.Canceled) || hasCode(err, policy.CodeUnavailable) || hasCode(err, policy.CodeMalformed))
+}
 
 func writeProblem(c echo.Context, status int, problem Problem) error {
 	body, err := json.Marshal(problem)
@@ -126,7 +140,7 @@ func problemErrors(fields []policy.FieldError) []ProblemError {
 func (a *API) knownError(err error, c echo.Context) *policy.Error {
 	if known, ok := errors.AsType[*policy.Error](err); ok {
 		if known.Code == policy.CodeUnavailable && c.Path() != "/readyz" { // a probe's answer says why, again and again
-			a.logFault(c, slog.LevelWarn, err)
+			a.logOnce(c, err)
 		}
 		return known
 	}
@@ -137,10 +151,20 @@ func (a *API) knownError(err error, c echo.Context) *policy.Error {
 	return policy.Errorf(codeInternal, "something went wrong here; the request id names it in the log")
 }
 
-func (a *API) logFault(c echo.Context, level slog.Level, err error) {
+// logOnce warns of what is away: of one text a line each ten seconds, however many callers try again.
+func (a *API) logOnce(c echo.Context, err error) {
+	if unsaid, ok := a.quiet.pass(err.Error(), a.cfg.Now()); ok {
+		a.logFault(c, slog.LevelWarn, err, slog.Int64("unsaid", unsaid))
+	}
+}
+
+func (a *API) logFault(c echo.Context, level slog.Level, err error, more ...slog.Attr) {
 	ctx := c.Request().Context()
-	a.cfg.Logger.LogAttrs(ctx, level, "request failed", slog.Any("error", err), slog.String("method", c.Request().Method),
-		slog.String("route", c.Path()), slog.String("request_id", callerOf(ctx).requestID))
+	attrs := []slog.Attr{
+		slog.Any("error", err), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
+		slog.String("request_id", callerOf(ctx).requestID),
+	}
+	a.cfg.Logger.LogAttrs(ctx, level, "request failed", append(attrs, more...)...)
 }
 
 // webError puts the router's and the parameter binder's faults into our words.

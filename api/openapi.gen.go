@@ -939,7 +939,10 @@ type Token struct {
 	Groups []string `json:"groups"`
 	Id     string   `json:"id"`
 	Name   string   `json:"name"`
-	Role   Role     `json:"role"`
+
+	// RevokedAt Null while it is not revoked.
+	RevokedAt *time.Time `json:"revoked_at"`
+	Role      Role       `json:"role"`
 }
 
 // TokenInput defines model for TokenInput.

@@ -124,9 +124,12 @@ func TestTokens_MadeShownOnceRevoked(t *testing.T) {
 	if list := b.call("GET", "/v1/tokens", "").want(200); bytes.Contains(list.body, []byte(secret)) {
 		t.Error("a list shows a secret")
 	}
-	b.call("GET", "/v1/tokens/"+id, "").want(200).is("name", `"Ann"`).is("token", "null").is("expires_at", `"2099-01-01T00:00:00Z"`)
+	b.call("GET", "/v1/tokens/"+id, "").want(200).is("revoked_at", "null").is("name", `"Ann"`).is("token", "null").is("expires_at", `"2099-01-01T00:00:00Z"`)
 	b.call("DELETE", "/v1/tokens/"+id, "").want(204)
 	b.callAs(secret, "GET", "/v1/groups/g1", "").want(401)
+	if at, _ := b.call("GET", "/v1/tokens/"+id, "").want(200).at("revoked_at").(string); at == "" {
+		t.Error("a revoked token does not say so")
+	}
 	b.call("DELETE", "/v1/tokens/none", "").want(404)
 	b.call("POST", "/v1/tokens", `{"name":"x","role":"auditor","expires_at":"2001-01-01T00:00:00Z"}`).want(422)
 }

@@ -97,5 +97,6 @@ func showToken(t store.Token) Token {
 	}
 	return Token{
 		Id: t.ID, Name: t.Name, Role: Role(t.Role), Groups: groups, ExpiresAt: moment(t.ExpiresAt), CreatedAt: t.CreatedAt.UTC(),
+		RevokedAt: moment(t.RevokedAt),
 	}
 }

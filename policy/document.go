@@ -114,6 +114,7 @@ const (
 	MaxForgiveMS  = 2_592_000_000 // 30 days
 	MaxStrikes    = 255
 	MaxSteps      = 6
+	MaxActions    = 64 // registered; each has a default hash in every shard, and a place in every effective policy
 
 	ReviewHoldMS = 604_800_000 // a review holds for 7 days at most
 	RemoveHoldMS = 86_400_000  // a removal refuses for 24 h

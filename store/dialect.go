@@ -71,6 +71,14 @@ func (d dialect) lock(db *gorm.DB, key int64) error {
 	return db.Exec("SELECT pg_advisory_xact_lock(?)", key).Error
 }
 
+// readOnly asks whether the server takes no writes, be it a standby or told so. A file of SQLite is not asked.
+func (d dialect) readOnly(db *gorm.DB, is *bool) error {
+	if !d.postgres {
+		return nil
+	}
+	return one(db.Raw("SELECT current_setting('transaction_read_only') = 'on'"), is)
+}
+
 func (d dialect) migrations() migrations.Dialect {
 	if d.postgres {
 		return migrations.Postgres

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/pacekeeper/pacekeeper/policy"
@@ -171,7 +172,7 @@ func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) {
 }
 
 // PutAction registers an action or changes whether it is speech; the same again changes nothing. Actions are never
-// removed. CodeInvalid for a bad name.
+// removed. CodeInvalid for a bad name, and for one more than policy.MaxActions.
 func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) (created, changed bool, err error) {
 	if !policy.ValidActionName(spec.Name) {
 		return false, false, &policy.Error{
@@ -189,6 +190,8 @@ func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) 
 		i := slices.IndexFunc(actions, func(x policy.ActionSpec) bool { return x.Name == spec.Name })
 		e := entry{action: "action.put", target: spec.Name, after: asJSON(actionJSON(spec))}
 		switch {
+		case i < 0 && len(actions) >= policy.MaxActions:
+			return errTooManyActions()
 		case i < 0:
 			actions, created = append(actions, spec), true
 		case actions[i] == spec:
@@ -208,4 +211,12 @@ func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) 
 		return nil
 	})
 	return created && err == nil, changed && err == nil, err
+}
+
+func errTooManyActions() error {
+	return &policy.Error{
+		Code: policy.CodeInvalid, Message: "the registry is full", Fields: []policy.FieldError{{
+			Pointer: "/name", Code: "range", Detail: fmt.Sprintf("at most %d actions may be registered", policy.MaxActions),
+		}},
+	}
 }

@@ -142,3 +142,21 @@ func TestOrderNeverFalls(t *testing.T) {
 		}
 	})
 }
+
+// TestPutAction_RegistryIsBounded: no more than policy.MaxActions; those that are there may still change.
+func TestPutAction_RegistryIsBounded(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		t, s := b.t, b.store()
+		for i := len(policy.ShippedActions()); i < policy.MaxActions; i++ {
+			if created, _, err := s.PutAction(t.Context(), actor(), policy.ActionSpec{Name: "a" + strconv.Itoa(i)}); err != nil || !created {
+				t.Fatal(created, err)
+			}
+		}
+		_, _, err := s.PutAction(t.Context(), actor(), policy.ActionSpec{Name: "more"})
+		wantCode(t, err, policy.CodeInvalid)
+		if _, changed, err := s.PutAction(t.Context(), actor(), policy.ActionSpec{Name: "like", Speech: true}); err != nil || !changed {
+			t.Errorf("changed %v, %v", changed, err)
+		}
+	})
+}

@@ -104,7 +104,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) MigrationsCurrent(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	current, err := migrations.Current(ctx, s.sqlDB, s.dialect.migrations())
+	current, err := migrations.Current(ctx, s.sqlDB)
 	return current, translate(err)
 }
 

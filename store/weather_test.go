@@ -29,6 +29,7 @@ func calls(s *store.Store) map[string]func(ctx context.Context) error {
 		"claim":      func(ctx context.Context) error { _, err := s.ClaimOutbox(ctx, 1, time.Second); return err },
 		"seal":       func(ctx context.Context) error { _, err := s.SealAudit(ctx); return err },
 		"migrations": func(ctx context.Context) error { _, err := s.MigrationsCurrent(ctx); return err },
+		"ready":      s.Ready,
 		"session":    func(ctx context.Context) error { _, _, err := s.Sessions().FindCtx(ctx, "x"); return err },
 		"stranger":   func(ctx context.Context) error { _, err := s.Authenticate(ctx, "nobody"); return err },
 		"save": func(ctx context.Context) error {

@@ -1488,6 +1488,11 @@ export interface components {
             expires_at: string | null;
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description Null while it is not revoked.
+             */
+            revoked_at: string | null;
         };
         NewToken: {
             id: string;

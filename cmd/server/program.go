@@ -192,12 +192,8 @@ func (p *Program) Ready(ctx context.Context) error {
 	if !p.prepared.Load() {
 		return errors.New("the database's schema is not current yet")
 	}
-	current, err := p.store.MigrationsCurrent(ctx)
-	if err != nil {
+	if err := p.store.Ready(ctx); err != nil {
 		return err
-	}
-	if !current {
-		return errors.New("the database's schema is not the one of this program")
 	}
 	if err := p.checks.Ready(ctx); err != nil {
 		return err
