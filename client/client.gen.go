@@ -22,13 +22,58 @@ import (
 
 // Defines values for Algorithm.
 const (
-	AlgorithmSlidingWindow Algorithm = "sliding_window"
+	AlgorithmFixedWindow    Algorithm = "fixed_window"
+	AlgorithmLeakyBucket    Algorithm = "leaky_bucket"
+	AlgorithmSlidingCounter Algorithm = "sliding_counter"
+	AlgorithmSlidingWindow  Algorithm = "sliding_window"
+	AlgorithmTokenBucket    Algorithm = "token_bucket"
 )
 
 // Valid indicates whether the value is a known member of the Algorithm enum.
 func (e Algorithm) Valid() bool {
 	switch e {
+	case AlgorithmFixedWindow:
+		return true
+	case AlgorithmLeakyBucket:
+		return true
+	case AlgorithmSlidingCounter:
+		return true
 	case AlgorithmSlidingWindow:
+		return true
+	case AlgorithmTokenBucket:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Align.
+const (
+	AlignCalendar Align = "calendar"
+	AlignFirst    Align = "first"
+)
+
+// Valid indicates whether the value is a known member of the Align enum.
+func (e Align) Valid() bool {
+	switch e {
+	case AlignCalendar:
+		return true
+	case AlignFirst:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BanUntil.
+const (
+	BanUntilEndOfDay BanUntil = "end_of_day"
+)
+
+// Valid indicates whether the value is a known member of the BanUntil enum.
+func (e BanUntil) Valid() bool {
+	switch e {
+	case BanUntilEndOfDay:
 		return true
 	default:
 		return false
@@ -268,8 +313,11 @@ type ActionSettings struct {
 	Window    nullable.Nullable[Window] `json:"window,omitempty"`
 }
 
-// Algorithm How the window counts. Others are refused as not available yet.
+// Algorithm How the window counts. Bounds say which an action may use.
 type Algorithm string
+
+// Align Where fixed windows begin, with the first accepted attempt or with the minute, hour or day of the time zone.
+type Align string
 
 // AuditDetail defines model for AuditDetail.
 type AuditDetail struct {
@@ -385,11 +433,17 @@ type BanList struct {
 	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
 }
 
-// BanSetting defines model for BanSetting.
+// BanSetting Either of the two.
 type BanSetting struct {
 	// ForMs Milliseconds.
-	ForMs int64 `json:"for_ms"`
+	ForMs *int64 `json:"for_ms,omitempty"`
+
+	// Until To the next midnight of the time zone.
+	Until *BanUntil `json:"until,omitempty"`
 }
+
+// BanUntil To the next midnight of the time zone.
+type BanUntil string
 
 // BoundKind defines model for BoundKind.
 type BoundKind string
@@ -1038,19 +1092,47 @@ type VersionList struct {
 	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
 }
 
-// Window defines model for Window.
+// Window Which settings a window has depends on its algorithm; those of another are refused.
+//
+// | algorithm | settings |
+// |---|---|
+// | `sliding_window` | `limit`, `period_ms` |
+// | `fixed_window` | `limit`, `period_ms`, `align` (default first) |
+// | `sliding_counter` | `limit`, `period_ms`, `buckets` |
+// | `token_bucket` | `capacity`, `refill_ms` |
+// | `leaky_bucket` | `capacity`, `leak_ms`, `queue` (default false) |
+//
+// `count_refused` goes with each. Answers state all of an algorithm's settings.
 type Window struct {
-	// Algorithm How the window counts. Others are refused as not available yet.
+	// Algorithm How the window counts. Bounds say which an action may use.
 	Algorithm Algorithm `json:"algorithm"`
+
+	// Align Where fixed windows begin, with the first accepted attempt or with the minute, hour or day of the time zone.
+	Align *Align `json:"align,omitempty"`
+
+	// Buckets Parts of the period; an attempt is forgotten up to one part late.
+	Buckets *int64 `json:"buckets,omitempty"`
+
+	// Capacity Attempts that fit at once.
+	Capacity *int64 `json:"capacity,omitempty"`
 
 	// CountRefused Refused attempts count too.
 	CountRefused *bool `json:"count_refused,omitempty"`
 
-	// Limit Accepted attempts in any period.
-	Limit int64 `json:"limit"`
+	// LeakMs Milliseconds until one drop has left.
+	LeakMs *int64 `json:"leak_ms,omitempty"`
 
-	// PeriodMs Milliseconds.
-	PeriodMs int64 `json:"period_ms"`
+	// Limit Accepted attempts in a period.
+	Limit *int64 `json:"limit,omitempty"`
+
+	// PeriodMs Milliseconds. With `align: calendar` 60000, 3600000 or 86400000: a minute, an hour, a day.
+	PeriodMs *int64 `json:"period_ms,omitempty"`
+
+	// Queue Attempts wait their turn: code 3 with the delay in wait_ms.
+	Queue *bool `json:"queue,omitempty"`
+
+	// RefillMs Milliseconds until one more token is there.
+	RefillMs *int64 `json:"refill_ms,omitempty"`
 }
 
 // Action defines model for Action.

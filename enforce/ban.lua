@@ -38,27 +38,36 @@ if not now then
   now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
 end
 
-local need = 30000
+local interval, period = 2000, 30000
 for source = 3, 4 do
   local program = try('HGET', KEYS[source], 'program')
-  if type(program) == 'string' and byte(program) == 1 and #program >= 25 and #program <= 61
-    and (#program - 25) % 6 == 0 then
-    need = most(1000, number(program, 3, 6))
-    if number(program, 7, 8) > 0 then need = most(need, number(program, 9, 12)) end
+  local size = type(program) == 'string' and #program or 0
+  local first = size >= 25 and size <= 63 and byte(program) or 0
+  if first > 0 and first < 8 and size % 6 == (first == 4 and 3 or 1) then
+    interval, period = number(program, 3, 6), number(program, 9, 12)
+    if number(program, 7, 8) == 0 then period = 0 end
+    if first == 4 then period = period * 2 end -- at most: a bucket may be as wide as the period
     break
   end
 end
 
 local state = try('GET', KEYS[1])
-local last, ban_start, ban_end, log, kind = '\0\0\0\0\0\0', 0, 0, '', 0 -- kind: the flags without the ban's
-if type(state) == 'string' and #state % 4 == 3 and byte(state) < 4 then
+local last, ban_start, ban_end, count, kind = '\0\0\0\0\0\0', 0, 0, '', 0 -- kind: the flags without the ban's
+if type(state) == 'string' and #state >= 7 then
   local flags = byte(state)
-  if flags % 2 == 0 and #state >= 7 then
-    kind, last, log = flags, state:sub(2, 7), state:sub(8)
-  elseif #state >= 19 then
-    kind = flags - 1
-    last, log = state:sub(2, 7), state:sub(20)
-    ban_start, ban_end = number(state, 8, 13), number(state, 14, 19)
+  local bits = flags % 16
+  local shape, banned = (flags - bits) / 16, bits % 2 == 1
+  local rest = #state - (banned and 19 or 7)
+  if rest >= 0 and (shape == 0 and bits < 4 and rest % 4 == 0 or bits < 2
+    and (shape == 3 and rest % 6 == 0 or rest == 8 and (shape == 1 or shape == 2 or shape == 4))) then
+    kind, last, count = banned and flags - 1 or flags, state:sub(2, 7), state:sub(-rest)
+    if rest == 0 then count = '' end
+    if banned then ban_start, ban_end = number(state, 8, 13), number(state, 14, 19) end
+    if rest == 8 and shape > 0 then -- a moment and a count: until the window ends, or the bucket is empty
+      local till = number(count, 1, 6)
+      if shape == 1 then till = till + period elseif shape == 4 then till = till + number(count, 7, 8) * period end
+      period = till - now
+    end
   end
 end
 
@@ -76,6 +85,6 @@ else
   end
   ban_end, result = 0, string.format('%.0f', ban_start)
 end
-need = most(need, ban_end - now) * 6 + 4999
-call('SET', KEYS[1], char(kind + 1) .. last .. packed(ban_start) .. packed(ban_end) .. log, 'EX', (need - need % 5000) / 5000)
+local need = most(most(most(1000, interval), period), ban_end - now) * 6 + 4999
+call('SET', KEYS[1], char(kind + 1) .. last .. packed(ban_start) .. packed(ban_end) .. count, 'EX', (need - need % 5000) / 5000)
 return result

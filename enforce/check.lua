@@ -19,15 +19,20 @@
 -- Cost    an allowed attempt is 5 calls (HGET, GET, GET, TIME, SET), about as much as a GCRA limiter
 --
 -- Moments are ms since the epoch. Packed numbers are big-endian:
---   program  format 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4; per step after 1, do 1, for 4
---   state    flags 1 (1 has a ban, 2 its newest attempt was a refused one), last 6, [ban_start 6, ban_end 6], then 4 for each recorded attempt (mod 2^32)
+--   program  algorithm 1 (1 sliding window, fixed window 2 from the first and 3 by the calendar, 4 sliding counter, 5 token
+--            bucket, leaky bucket 6 as meter and 7 as queue), flags 1 (1 enabled, 2 soft, 4 count_refused, 8 speech,
+--            16 bans hold to the end of the day), interval 4, limit or capacity 2, period or pace 4, version 5, ban 4,
+--            forgive 4, [buckets 2 of algorithm 4]; per step after 1, do 1, for 4
+--   state    flags 1 (1 has a ban, 2 its newest attempt was a refused one, 16 × shape), last 6, [ban_start 6, ban_end 6];
+--            shape 0: 4 for each recorded attempt (mod 2^32); 1 start 6 and 2 end 6 of the window, count 2; 3: per bucket
+--            start 4 (mod 2^32), count 2; 4: since when the next drop is on its way out 6, drops in the bucket 2
 --   member   format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
 
 local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
 local byte, char, sub = string.byte, string.char, string.sub
 
 -- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
-local program, flags, interval, limit, period, version
+local program, algorithm, flags, interval, limit, period, version, origin
 for source = 1, 3 do
   if source < 3 then
     program = try('HGET', KEYS[source], 'program')
@@ -36,14 +41,15 @@ for source = 1, 3 do
       .. '\3m\0\0\234\96\4m\0\4\147\224\5m\0\54\238\128\6r\0\0\0\0'
   end
   local size = program and #program or 0 -- an error is a table, of length 0
-  if size >= 25 and size <= 61 and size % 6 == 1 then
-    local format, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
-    format, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
-    if format == 1 then
+  if size >= 25 and size <= 63 then
+    local i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
+    algorithm, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
+    if algorithm == 1 and size % 6 == 1 or algorithm > 1 and algorithm < 8 and size % 6 == (algorithm == 4 and 3 or 1) then
       interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
       limit = l1 * 256 + l2
       period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
       version = (((v1 * 256 + v2) * 256 + v3) * 256 + v4) * 256 + v5
+      origin = source
       break
     end
   end
@@ -120,28 +126,34 @@ if roles and roles ~= '' then
   end
 end
 
--- The state. `log` is where its first live entry begins, a to d are that entry's bytes.
+-- The state. `log` is where its first live entry begins, a to d are that entry's bytes; other shapes begin there too.
 local state = try('GET', KEYS[3])
 local exists, size = state, state and #state or 0
-local last, ban_start, ban_end, refused, log, a, b, c, d = 0, 0, 0, false, 1, nil, nil, nil, nil
-if size >= 7 and size % 4 == 3 then
+local last, ban_start, ban_end, refused, log, shape, a, b, c, d = 0, 0, 0, false, 1, 0, nil, nil, nil, nil
+if size >= 7 then
   local kind, a1, a2, a3, a4, a5, a6
   kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
   if kind == 0 then
-    log = 8
-  elseif kind < 4 and (kind == 2 or size >= 19) then
-    refused, log = kind >= 2, 8
-    if kind ~= 2 then
-      local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6
-      s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6, a, b, c, d = byte(state, 8, 23)
-      ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
-      ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
-      log = 20
+    if size % 4 == 3 then log = 8 end
+  else
+    local bits = kind % 16
+    local head = bits % 2 == 1 and 20 or 8
+    local rest = size + 1 - head
+    shape = (kind - bits) / 16
+    if rest >= 0 and (shape == 0 and bits < 4 and rest % 4 == 0 or bits < 2
+      and (shape == 3 and rest % 6 == 0 or rest == 8 and (shape == 1 or shape == 2 or shape == 4))) then
+      refused, log = bits >= 2, head
+      if head == 20 then
+        local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6
+        s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6, a, b, c, d = byte(state, 8, 23)
+        ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
+        ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
+      end
     end
   end
   if log > 1 then last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6 end
 end
-if log == 1 then state, size = '', 0 end
+if log == 1 then state, size, shape = '', 0, 0 end
 
 -- The moment as it is stored: 2 bytes, then the 4 that a log entry has.
 local low = now % 4294967296
@@ -153,15 +165,176 @@ local n2 = rest % 256
 local entry = char((rest - n2) / 256, n2, n3, n4)
 local high = (now - low) / 4294967296
 
+-- When the minute, hour or day of the policy's time zone that holds now ends; UTC where no readable offset is stored. A
+-- day ends at local midnight whatever the zone does in it, and where the clock jumps over that, there.
+local unit_end
+if algorithm == 3 or flags % 32 >= 16 then
+  unit_end = function(unit)
+    local found = origin < 3 and try('HMGET', KEYS[origin], 'utc_offset_ms', 'next_offset_at', 'next_offset_ms') or {}
+    for i = 1, 3 do
+      local text = found[i]
+      found[i] = type(text) == 'string' and #text <= 14 and text:find('^%-?%d+$') and tonumber(text) or false
+    end
+    local offset, changes, after = found[1] or 0, found[2] or -1, found[3] or 86400001
+    if offset > 86400000 or offset < -86400000 then
+      offset, changes = 0, 0
+    elseif after > 86400000 or after < -86400000 or changes < 0 then
+      changes = 0
+    end
+    if changes > 0 and changes <= now then offset = after end
+    local ends = now + unit - (now + offset) % unit
+    if unit == 86400000 and changes > now and ends >= changes then
+      ends = ends + offset - after
+      if ends < changes then ends = changes end
+    end
+    return ends
+  end
+end
+
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
 -- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
-local changed, interval_wait, window_wait, used = false, 0, 0, 0
+local changed, interval_wait, window_wait, used, delay = false, 0, 0, 0, 0
+local keep, wait_for, charge = 0, nil, nil -- of other algorithms than the sliding window
 local valid = cost >= 0
 local asked = cost > 0 and cost or 1
 if enabled then
   if last > now then last, changed = now, true end
   if last > 0 and last + interval > now then interval_wait = last + interval - now end
-  if limit > 0 then
+  if limit > 0 and algorithm > 1 then
+    if period > 604800000 then period = 604800000 end
+    refused = false
+    if algorithm == 4 then
+      -- The sliding counter. `entries` are its buckets; one counts until the last attempt it can hold is a period old.
+      local b1, b2 = byte(program, 26, 27)
+      local buckets = b1 * 256 + b2
+      if buckets > 1000 then buckets = 1000 elseif buckets == 0 then buckets = 1 end
+      local width = (period + buckets - 1 - (period + buckets - 1) % buckets) / buckets
+      local into, lasts = now % width, period + width
+      local entries = shape == 3 and sub(state, log) or ''
+      shape = 3
+
+      local function bucket(at)
+        local e, f, g, h, count1, count2 = byte(entries, at, at + 5)
+        return (low - (((e * 256 + f) * 256 + g) * 256 + h)) % 4294967296, count1 * 256 + count2
+      end
+
+      local function put(at, age, count)
+        if count > 65535 then count = 65535 end
+        local start = (low - age) % 4294967296
+        local s4 = start % 256
+        local s3 = (start - s4) / 256 % 256
+        local s12 = (start - start % 65536) / 65536
+        entries = sub(entries, 1, at - 1) .. char((s12 - s12 % 256) / 256, s12 % 256, s3, s4, (count - count % 256) / 256, count % 256)
+          .. sub(entries, at + 6)
+      end
+
+      local function add(more)
+        local at = #entries - 5
+        local age, count
+        if at > 0 then age, count = bucket(at) end
+        if at > 0 and age <= into then put(at, age, count + more) else put(at + 6, into, more) end
+      end
+
+      local function sum()
+        used, keep = 0, 0
+        for at = 1, #entries, 6 do
+          local age, count = bucket(at)
+          used, keep = used + count, lasts - age
+        end
+      end
+
+      local future, ends = 0, #entries
+      while ends > 0 do
+        local age, count = bucket(ends - 5)
+        if age < 3200000000 then break end
+        future, ends = future + count, ends - 6
+      end
+      if ends < #entries then
+        entries, changed = sub(entries, 1, ends), true
+        add(future)
+      end
+      local live = 1
+      while live < #entries and bucket(live) >= lasts do live = live + 6 end
+      entries = sub(entries, live)
+      sum()
+
+      wait_for = function(more)
+        local over, at = used + more - limit, 1
+        if over <= 0 then return 0 end
+        while true do
+          local age, count = bucket(at)
+          over = over - count
+          if over <= 0 then return lasts - age end
+          at = at + 6
+        end
+      end
+
+      charge = function(more)
+        if more > 0 then add(more) end
+        sum()
+        local over = used - limit
+        while over > 0 do
+          local age, count = bucket(1)
+          if count > over then put(1, age, count - over) else entries = sub(entries, 7) end
+          over = over - count
+        end
+        sum()
+        return entries
+      end
+    else
+      -- Fixed windows and buckets: a moment and a count, 0 and 0 where there is nothing.
+      local mine = algorithm < 4 and algorithm - 1 or 4
+      local at, count, opens, most, waits = 0, 0, now, 65535, period
+      if shape == mine then
+        local a1, a2, a3, a4, a5, a6, c1, c2 = byte(state, log, log + 7)
+        at, count = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6, c1 * 256 + c2
+      end
+      shape = mine
+      if algorithm == 3 then
+        opens, waits = unit_end(period), 0
+      elseif algorithm > 4 then
+        most = limit
+        if count > limit then count = limit end
+      end
+      if count > 0 and at > opens then at, changed = opens, true end
+      if algorithm > 4 then
+        local out = (now - at - (now - at) % period) / period
+        if count == 0 or out >= count then count = 0 else at, count = at + out * period, count - out end
+      elseif at + waits <= now then
+        count = 0
+      end
+
+      local function tell()
+        if count == 0 then at, keep = 0, 0 else keep = at + (algorithm > 4 and count * period or waits) - now end
+        used = count
+      end
+
+      wait_for = function(more)
+        if count + more <= limit then return 0 end
+        return at + (algorithm > 4 and (count + more - limit) * period or waits) - now
+      end
+
+      charge = function(more)
+        if count == 0 then at = opens end
+        count = count + more
+        if count > most then count = most end
+        tell()
+        local l = at % 4294967296
+        local h = (at - l) / 4294967296
+        local l4, l3 = l % 256, (l - l % 256) / 256 % 256
+        local l12 = (l - l % 65536) / 65536
+        return char((h - h % 256) / 256, h % 256, (l12 - l12 % 256) / 256, l12 % 256, l3, l4, (count - count % 256) / 256, count % 256)
+      end
+      tell()
+    end
+    if cost > limit then
+      valid = false
+    elseif valid then
+      window_wait = wait_for(asked)
+      if algorithm == 7 then delay = keep end
+    end
+  elseif limit > 0 then
+    if shape > 0 then state, size, shape = sub(state, 1, log - 1), log - 1, 0 end
     if changed or refused then -- else the newest entry is `last`
       local at, e, f, g, h = size - 3, nil, nil, nil, nil
       while at >= log do
@@ -187,12 +360,17 @@ if enabled then
       a, b, c, d = byte(state, log + (used + asked - limit - 1) * 4, log + (used + asked - limit) * 4 - 1)
       window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
     end
+  else
+    shape, refused = 0, false
   end
+elseif algorithm > 1 and period > 604800000 then
+  period = 604800000
 end
 
 -- Holds: the mute and the ban. A named exemption sets aside all but a moderator's mute; it is looked up only where the
 -- attempt would not simply pass.
-local free = enabled and valid and interval_wait == 0 and window_wait == 0
+local passes = enabled and valid and interval_wait == 0 and window_wait == 0
+local free = passes and delay == 0
 local named, code, wait = false, 0, 0
 local exempt_key, muted_key, events_key = KEYS[5], KEYS[6], KEYS[7]
 if not free or muted > 0 or ban_end > now then
@@ -214,29 +392,37 @@ end
 
 -- How long the state must be remembered.
 local need = interval > 1000 and interval or 1000
-if limit > 0 and period > need then need = period end
+if charge then
+  if keep > need then need = keep end
+elseif limit > 0 and period > need then
+  need = period
+end
 
 -- Accepted. The time to live is made text by hand where it is short: Redis formats a number argument as a fraction, at a
 -- fortieth of the whole call.
-if free and wait == 0 then
+if passes and wait == 0 and (delay == 0 or not named) then
   if cost > 0 then
     local kept, added = '', ''
-    if limit > 0 then
+    if charge then
+      kept = charge(cost)
+      if keep > need then need = keep end
+    elseif limit > 0 then
       kept, added = sub(state, log), cost == 1 and entry or entry:rep(cost)
       used = used + cost
     end
     if ban_start > 0 and (ban_end == 0 or ban_end > now) then -- lifted, or set aside by an exemption
       kept = sub(state, 8, 19) .. kept
       if ban_end - now > need then need = ban_end - now end
-      state = '\1' .. char((high - high % 256) / 256, high % 256) .. entry .. kept .. added
+      state = char(shape * 16 + 1, (high - high % 256) / 256, high % 256) .. entry .. kept .. added
     else
-      state = char(0, (high - high % 256) / 256, high % 256, (rest - n2) / 256, n2, n3, n4) .. kept .. added
+      state = char(shape * 16, (high - high % 256) / 256, high % 256, (rest - n2) / 256, n2, n3, n4) .. kept .. added
     end
     need = need * 6 + 4999
     need = (need - need % 5000) / 5000
     if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) end
     call('SET', KEYS[3], state, 'EX', need)
   end
+  if delay > 0 then return {3, delay, limit - used, limit, strikes, 0, version} end
   return {0, 0, limit - used, limit, strikes, 0, version} -- the Go client packs this one reply: scripts.go
 end
 
@@ -270,7 +456,14 @@ if named then return reply(1, 0, 0) end
 -- Refused by a limit. The log is written where refused attempts count, or where a time was repaired.
 local by_window, write = window_wait > 0, cost > 0 and (count_refused or changed)
 local entries = limit > 0 and sub(state, log) or ''
-if write and limit > 0 then
+if charge then
+  if write then
+    entries = charge(count_refused and cost or 0)
+    window_wait = wait_for(cost)
+    remaining = limit > used and limit - used or 0
+    if keep > need then need = keep end
+  end
+elseif write and limit > 0 then
   if count_refused then entries = entries .. entry:rep(cost) end
   if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
   used, window_wait = #entries / 4, 0
@@ -287,11 +480,12 @@ if cost == 0 then return reply(code, wait, 0) end
 -- The ban.
 local f1, f2, f3, f4 = byte(program, 18, 21)
 local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+if flags % 32 >= 16 then ban_for = unit_end(86400000) - now end
 local banned = by_window and ban_for > 0 and not soft
 if banned then
   ban_start, ban_end, write = now > ban_start and now or ban_start + 1, now + ban_for, true -- a start never recurs
   if ban_for > wait then wait = ban_for end
-  if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+  if charge then entries = charge(0) elseif #entries > limit * 4 then entries = sub(entries, -limit * 4) end
 end
 
 -- The strike, and the step it leads to; none within a second of the last counted one.
@@ -300,12 +494,13 @@ local struck = speech and not soft and not (last_strike > 0 and gap < 1000 and g
 if struck then
   strikes = strikes < 255 and strikes + 1 or 255
   last_strike = now
-  for at = 26, #program, 6 do
-    if byte(program, at) <= strikes then step = (at - 20) / 6 end
+  local ladder = algorithm == 4 and 28 or 26
+  for at = ladder, #program, 6 do
+    if byte(program, at) <= strikes then step = (at - ladder) / 6 + 1 end
   end
   if step > 0 then
     local penalty
-    penalty, f1, f2, f3, f4 = byte(program, step * 6 + 21, step * 6 + 25)
+    penalty, f1, f2, f3, f4 = byte(program, ladder + step * 6 - 5, ladder + step * 6 - 1)
     local hold = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
     if cause == 45 then mute_end = 0 end
     cause = 108
@@ -333,7 +528,8 @@ local function six(n)
 end
 
 if write then
-  local kind, ban = (refused or count_refused) and 2 or 0, ''
+  local kind, ban = shape * 16, ''
+  if shape == 0 and (refused or count_refused) then kind = 2 end
   if banned or (ban_end == 0 and ban_start > 0) then kind, ban = kind + 1, six(ban_start) .. six(ban_end) end
   local head = char(kind) .. six(last) .. ban
   call('SET', KEYS[3], head .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))

@@ -19,6 +19,14 @@ func FuzzCheck(f *testing.F) {
 	member := enforce.EncodeMember(policy.MemberRecord{Strikes: 5, LastStrikeMS: base - 5000, HeldUntilMS: base, Cause: policy.CauseLadder})
 	f.Add(enforce.EncodeProgram(p0()), state, member, "u1", "member,vip", "1")
 	f.Add(enforce.EncodeProgram(noInterval()), []byte{}, []byte{}, "", "", "0")
+	for _, p := range otherAlgorithms() {
+		st := []policy.ActionState{{}, {LastMS: base - 500}, {LastMS: base - 500}}
+		_, st[1], _, _ = policy.Decide(p, st[1], policy.MemberRecord{}, policy.Attempt{NowMS: base - 400, Cost: 3})
+		_, st[2], _, _ = policy.Decide(p, st[1], policy.MemberRecord{}, policy.Attempt{NowMS: base - 300, Cost: 3})
+		for _, s := range st {
+			f.Add(enforce.EncodeProgram(p), enforce.EncodeState(s), member, "u1", "", "1")
+		}
+	}
 	f.Add([]byte("abc"), []byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), []byte("\x01"), "%", ",,", "1e3")
 	keys := []string{"f{x}p", "f{x}d", "f{x}state|g|u", "f{x}m", "f{x}e", "f{x}z", "f{x}v"}
 	f.Fuzz(func(t *testing.T, program, state, member []byte, user, roles, cost string) {
@@ -65,6 +73,26 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
+// otherAlgorithms are policies with room for 3 that do not slide.
+func otherAlgorithms() []policy.Compiled {
+	of := func(a policy.Algorithm, change func(*policy.Compiled)) policy.Compiled {
+		p := noInterval()
+		p.Algorithm, p.Limit, p.PeriodMS = a, 3, 2000
+		change(&p)
+		return p
+	}
+	return []policy.Compiled{
+		of(policy.FixedWindow, func(p *policy.Compiled) { p.Align = policy.AlignFirst }),
+		of(policy.FixedWindow, func(p *policy.Compiled) {
+			p.Align, p.PeriodMS, p.BanToEndOfDay = policy.AlignCalendar, 86_400_000, true
+		}),
+		of(policy.SlidingCounter, func(p *policy.Compiled) { p.Buckets, p.CountRefused = 4, true }),
+		of(policy.TokenBucket, func(*policy.Compiled) {}),
+		of(policy.LeakyBucket, func(*policy.Compiled) {}),
+		of(policy.LeakyBucket, func(p *policy.Compiled) { p.Queue = true }),
+	}
+}
+
 // fuzzCost reads a cost as the script must.
 func fuzzCost(text string) int64 {
 	if text == "" {
@@ -87,6 +115,11 @@ func fuzzCost(text string) int64 {
 func FuzzDecode(f *testing.F) {
 	f.Add(enforce.EncodeProgram(p0()))
 	f.Add(enforce.EncodeState(policy.ActionState{LastMS: base, BanStartMS: 1, Log: []uint32{1, 2}}))
+	for _, p := range otherAlgorithms() {
+		_, st, _, _ := policy.Decide(p, policy.ActionState{}, policy.MemberRecord{}, policy.Attempt{NowMS: base, Cost: 1})
+		f.Add(enforce.EncodeProgram(p))
+		f.Add(enforce.EncodeState(st))
+	}
 	f.Add(enforce.EncodeMember(policy.MemberRecord{Strikes: 255, MuteEndMS: 1<<48 - 1, Cause: policy.CauseLifted}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, ok := enforce.DecodeProgram(b); ok {

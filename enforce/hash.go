@@ -12,7 +12,7 @@ import (
 
 // HashFormat is the version of the hashes' layout and meaning. A writer of an older format never replaces a newer one
 // at the same order.
-const HashFormat = 1
+const HashFormat = 2
 
 // Hash is a Redis hash as flat field, value, field, value …, in the order in which it is written.
 type Hash []string
@@ -51,8 +51,8 @@ func PolicyHash(c policy.Compiled) Hash {
 		"mode", string(c.Mode),
 		"algorithm", algorithmText(c),
 		"min_interval_ms", itoa(c.MinIntervalMS),
-		"limit", itoa(c.Limit),
-		"period_ms", itoa(c.PeriodMS),
+		limitField(c), itoa(c.Limit),
+		periodField(c), itoa(c.PeriodMS),
 		"count_refused", flagText(c.CountRefused),
 		"ban_for_ms", itoa(c.BanForMS),
 		"exempt_roles", strings.Join(c.ExemptRoles, ","),
@@ -60,7 +60,7 @@ func PolicyHash(c policy.Compiled) Hash {
 		"forgive_one_every_ms", itoa(c.ForgiveOneEveryMS),
 		"on_failure", string(c.OnFailure),
 	}
-	return h.digested()
+	return append(h, rareFields(c)...).digested()
 }
 
 // NoticeHash is the hash of a group's own notice texts: language (en, zh) → key → text, as fields like en.too_soon.
@@ -132,10 +132,56 @@ func LadderText(ladder []policy.Step) string {
 }
 
 func algorithmText(c policy.Compiled) string {
-	if c.Limit == 0 {
+	switch {
+	case c.Limit == 0:
 		return "none"
+	case c.Algorithm == "":
+		return string(policy.SlidingWindow)
 	}
-	return string(policy.SlidingWindow)
+	return string(c.Algorithm)
+}
+
+func isBucket(c policy.Compiled) bool {
+	return c.Limit > 0 && (c.Algorithm == policy.TokenBucket || c.Algorithm == policy.LeakyBucket)
+}
+
+// limitField and periodField name the two numbers as the document does.
+func limitField(c policy.Compiled) string {
+	if isBucket(c) {
+		return "capacity"
+	}
+	return "limit"
+}
+
+func periodField(c policy.Compiled) string {
+	switch {
+	case !isBucket(c):
+		return "period_ms"
+	case c.Algorithm == policy.TokenBucket:
+		return "refill_ms"
+	}
+	return "leak_ms"
+}
+
+// rareFields are those that few policies have. The offsets are read by the scripts; the others are for people.
+func rareFields(c policy.Compiled) (h Hash) {
+	if c.Limit > 0 && c.Algorithm == policy.FixedWindow {
+		h = append(h, "align", string(c.Align))
+	}
+	if c.Limit > 0 && c.Algorithm == policy.SlidingCounter {
+		h = append(h, "buckets", itoa(c.Buckets))
+	}
+	if isBucket(c) && c.Algorithm == policy.LeakyBucket {
+		h = append(h, "queue", flagText(c.Queue))
+	}
+	if c.BanToEndOfDay {
+		h = append(h, "ban_until", "end_of_day")
+	}
+	if c.TimeZone != "" {
+		h = append(h, "time_zone", c.TimeZone, "utc_offset_ms", itoa(c.Offsets.UTCOffsetMS),
+			"next_offset_at", itoa(c.Offsets.NextOffsetAtMS), "next_offset_ms", itoa(c.Offsets.NextOffsetMS))
+	}
+	return h
 }
 
 func flagText(on bool) string {

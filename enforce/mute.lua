@@ -44,8 +44,9 @@ end
 local forgive = 600000
 for source = 3, 4 do
   local program = try('HGET', KEYS[source], 'program')
-  if type(program) == 'string' and byte(program) == 1 and #program >= 25 and #program <= 61
-    and (#program - 25) % 6 == 0 then
+  local size = type(program) == 'string' and #program or 0
+  local algorithm = size >= 25 and size <= 63 and byte(program) or 0
+  if algorithm > 0 and algorithm < 8 and size % 6 == (algorithm == 4 and 3 or 1) then
     if number(program, 22, 25) > 0 then forgive = number(program, 22, 25) end
     break
   end

@@ -58,7 +58,7 @@ func parity(t *testing.T, rdb redis.UniversalClient, decisions int) {
 	for i := range all {
 		all[i] = newLane(r, i, shas)
 	}
-	seen := map[policy.DecisionCode]int{}
+	seen, met := map[policy.DecisionCode]int{}, map[byte]map[policy.DecisionCode]int{}
 	for range (decisions + lanes - 1) / lanes {
 		pipe := rdb.Pipeline()
 		for _, l := range all {
@@ -72,14 +72,29 @@ func parity(t *testing.T, rdb redis.UniversalClient, decisions int) {
 				t.Fatalf("lane %d: %s\n%s", l.id, l.describe(), diff)
 			}
 			seen[l.want.Code]++
+			l.note(met)
 		}
 	}
 	t.Logf("codes: %v", seen)
-	for _, code := range []policy.DecisionCode{0, 1, 2, 10, 11, 12, 13, 14, 15} {
+	for _, code := range []policy.DecisionCode{0, 1, 2, 3, 10, 11, 12, 13, 14, 15} {
 		if seen[code] == 0 {
 			t.Errorf("no decision with code %d was made: %v", code, seen)
 		}
 	}
+	for program := byte(1); program <= 7; program++ {
+		if met[program][policy.Allowed] == 0 || met[program][policy.RefusedLimit] == 0 {
+			t.Errorf("algorithm %d hardly decided: %v", program, met[program])
+		}
+	}
+}
+
+// note counts what the algorithms decided.
+func (l *lane) note(met map[byte]map[policy.DecisionCode]int) {
+	program := enforce.EncodeProgram(l.policy())[0]
+	if met[program] == nil {
+		met[program] = map[policy.DecisionCode]int{}
+	}
+	met[program][l.want.Code]++
 }
 
 // lane is one member of one group with keys of its own, so that the lanes of one pipeline do not meet.
@@ -90,7 +105,8 @@ type lane struct {
 	keys []string // KEYS of check.lua
 
 	now         int64
-	own, def    []byte // programs; nil = missing
+	own, def    []byte       // programs; nil = missing
+	zones       [2][3]string // their utc_offset_ms, next_offset_at and next_offset_ms; "" = missing
 	ownRoles    string
 	exemptUntil int64
 	st          policy.ActionState
@@ -128,6 +144,7 @@ func newLane(r *rand.Rand, id int, shas map[string]string) *lane {
 	}
 	l.own = enforce.EncodeProgram(randomPolicy(r))
 	l.ownRoles, l.dirty = "admin,bot,owner", true
+	l.zones[0] = randomZone(r, l.now)
 	return l
 }
 
@@ -143,12 +160,14 @@ func randomPolicy(r *rand.Rand) policy.Compiled {
 		PeriodMS:      pick[int64](r, 1, 1000, 5000, 30_000, 30_000, 300_000, policy.MaxPeriodMS),
 		CountRefused:  r.IntN(5) == 0,
 		BanForMS:      pick[int64](r, 0, 0, 0, 1, 5000, 3_600_000, policy.MaxBanMS),
+		BanToEndOfDay: r.IntN(8) == 0,
 
 		ForgiveOneEveryMS: pick[int64](r, 0, 1, 500, 5000, 600_000, policy.MaxForgiveMS),
 	}
 	if r.IntN(8) == 0 {
 		p.Mode = policy.Soft
 	}
+	randomAlgorithm(r, &p)
 	after := int64(0)
 	for range r.IntN(policy.MaxSteps + 1) {
 		after += 1 + r.Int64N(2)
@@ -161,10 +180,30 @@ func randomPolicy(r *rand.Rand) policy.Compiled {
 	return p
 }
 
+// randomAlgorithm leaves one policy in three with a sliding window.
+func randomAlgorithm(r *rand.Rand, p *policy.Compiled) {
+	p.Algorithm = pick(r, policy.Algorithms()...)
+	switch p.Algorithm {
+	case policy.FixedWindow:
+		p.Align = policy.AlignFirst
+		if r.IntN(3) > 0 {
+			p.Align = policy.AlignCalendar
+			p.PeriodMS = pick[int64](r, 60_000, 3_600_000, 86_400_000, 7)
+		}
+	case policy.SlidingCounter:
+		p.Buckets = pick[int64](r, 0, 1, 2, 3, 10, 60, 5000)
+	case policy.TokenBucket, policy.LeakyBucket:
+		p.PeriodMS = pick[int64](r, 0, 1, 40, 500, 1000, 4000, policy.MaxPeriodMS)
+		p.Queue = p.Algorithm == policy.LeakyBucket && r.IntN(2) == 0
+	case policy.SlidingWindow:
+	}
+}
+
 // policy is what the script must find: the group's program, else the defaults', else the factory's.
 func (l *lane) policy() policy.Compiled {
-	for _, b := range [][]byte{l.own, l.def} {
+	for i, b := range [][]byte{l.own, l.def} {
 		if p, ok := enforce.DecodeProgram(b); ok {
+			p.Offsets = offsetsOf(l.zones[i])
 			return l.withRoles(p)
 		}
 	}
@@ -207,7 +246,7 @@ func (l *lane) step(ctx context.Context, pipe redis.Pipeliner) {
 func (l *lane) changePolicy() {
 	r := l.r
 	k := r.IntN(60)
-	l.dirty = l.dirty || k <= 6 || l.event != nil
+	l.dirty = l.dirty || k <= 7 || l.event != nil
 	switch k {
 	case 0, 1, 2:
 		l.own = enforce.EncodeProgram(randomPolicy(r))
@@ -217,6 +256,8 @@ func (l *lane) changePolicy() {
 		l.own = randomBytes(r)
 	case 5:
 		l.def = pick(r, nil, randomBytes(r), enforce.EncodeProgram(randomPolicy(r)))
+	case 7:
+		l.zones = [2][3]string{randomZone(r, l.now), randomZone(r, l.now)}
 	case 6:
 		l.ownRoles = pick(r, "", "owner", "admin,bot,owner", "bot,owner,vip")
 	}
@@ -228,7 +269,7 @@ func randomBytes(r *rand.Rand) []byte {
 		b[i] = byte(r.IntN(256))
 	}
 	if len(b) > 1 && r.IntN(2) == 0 {
-		b[0] = 1
+		b[0] = byte(r.IntN(9))
 	}
 	return b
 }
@@ -241,6 +282,7 @@ func (l *lane) tick() {
 		l.now, l.st.LastMS + p.MinIntervalMS, l.now + l.lastWait, l.m.LastStrikeMS + policy.StrikeGapMS, l.m.MuteEndMS,
 		l.st.BanEndMS, l.m.HeldUntilMS + p.ForgiveOneEveryMS*r.Int64N(4),
 	}
+	bounds = append(bounds, l.countBounds(p)...)
 	if n := len(l.st.Log); n > 0 {
 		entry := l.st.Log[r.IntN(n)]
 		bounds = append(bounds, l.now-int64(uint32(l.now)-entry)+p.PeriodMS)
@@ -288,6 +330,11 @@ func (l *lane) seedPolicy(ctx context.Context, pipe redis.Pipeliner) {
 	for i, program := range [][]byte{l.own, l.def} {
 		if program != nil {
 			pipe.HSet(ctx, l.keys[i], "program", program)
+			for at, field := range zoneFields() {
+				if text := l.zones[i][at]; text != "" {
+					pipe.HSet(ctx, l.keys[i], field, text)
+				}
+			}
 		}
 	}
 	if l.ownRoles != "" {

@@ -1,10 +1,12 @@
 -- Writes hashes that Postgres owns (compiled policies, notices), each only if it is not older than what is stored.
 --
 -- KEYS  hashes of one shard
--- ARGV  for each key: order, digest ('' of a tombstone), format, seen, n, then n words field value field value …
+-- ARGV  for each key: order, digest ('' of a tombstone), format, seen, offsets, n, then n words field value field value …
 --       order   decimal integer < 2^53; a hash with a higher one stays
 --       seen    '' = guarded by order; else the stored order (0 = none) that the writer has compared: replaced iff it
 --               is still that, whatever order and digest say
+--       offsets ms since the epoch until which the hash knows its time zone's offset, '' = it needs none; at equal order
+--               and format the hash that knows it longer stays
 -- Result  for each key: 1 written, 0 already so, -1 a newer one stays
 -- Cost    two calls and a HLEN for each key; about 5 µs for a policy in calls of 25
 
@@ -12,10 +14,10 @@ local try, call = redis.pcall, redis.call
 local results, at = {}, 1
 for k, key in ipairs(KEYS) do
   local order, digest, format, seen = tonumber(ARGV[at], 10), ARGV[at + 1], tonumber(ARGV[at + 2], 10), ARGV[at + 3]
-  local first = at + 5
-  local last = first + ARGV[at + 4] - 1
+  local first, offsets = at + 6, ARGV[at + 4]
+  local last = first + ARGV[at + 5] - 1
   at = last + 1
-  local stored = try('HMGET', key, 'order', 'digest', 'format')
+  local stored = try('HMGET', key, 'order', 'digest', 'format', 'next_offset_at')
   local known, kept = 0, false
   if stored.err then
     call('DEL', key)
@@ -30,7 +32,11 @@ for k, key in ipairs(KEYS) do
         elseif digest == '' and call('HEXISTS', key, 'deleted') == 1 then
           kept = 0
         end
-        if kept ~= 0 and tonumber(stored[3] or '0', 10) > format then kept = -1 end
+        local newer = tonumber(stored[3] or '0', 10)
+        if kept ~= 0 and (newer > format or newer == format and stored[4] and offsets ~= ''
+          and #stored[4] <= 14 and stored[4]:find('^%d+$') and tonumber(stored[4], 10) > tonumber(offsets, 10)) then
+          kept = -1
+        end
       end
     end
   end

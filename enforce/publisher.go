@@ -84,7 +84,7 @@ func (pub Publication) appendArgs(args []any) []any {
 	if pub.Repair {
 		seen = itoa(pub.Seen)
 	}
-	args = append(args, itoa(pub.Order), digest, format, seen, strconv.Itoa(len(hash)))
+	args = append(args, itoa(pub.Order), digest, format, seen, hash.Get("next_offset_at"), strconv.Itoa(len(hash)))
 	for _, word := range hash {
 		args = append(args, word)
 	}

@@ -36,11 +36,16 @@ func TestPublishNeverGoesBackwards(t *testing.T) {
 		hash := func(order, limit int64) enforce.Publication {
 			return enforce.Publication{Order: order, Hash: enforce.PolicyHash(compiled(order, limit))}
 		}
+		zoned := func(order, nextAt int64) enforce.Publication {
+			p := compiled(order, 8)
+			p.TimeZone, p.BanToEndOfDay, p.Offsets = "Europe/Berlin", true, policy.Offsets{UTCOffsetMS: 1, NextOffsetAtMS: nextAt}
+			return enforce.Publication{Order: order, Hash: enforce.PolicyHash(p)}
+		}
 		newer := hash(6, 9)
 		newer.Hash = append(enforce.Hash{}, newer.Hash...)
 		for i := range newer.Hash {
 			if newer.Hash[i] == "format" {
-				newer.Hash[i+1] = "2"
+				newer.Hash[i+1] = strconv.Itoa(enforce.HashFormat + 1)
 			}
 		}
 		repair := func(p enforce.Publication, seen int64) enforce.Publication {
@@ -68,6 +73,10 @@ func TestPublishNeverGoesBackwards(t *testing.T) {
 			{"withdrawn again", enforce.Publication{Order: 7, Delete: true}, enforce.Same},
 			{"late write", hash(6, 8), enforce.Older},
 			{"back again", hash(8, 8), enforce.Written},
+			{"knows its zone to the spring", zoned(9, 5000), enforce.Written},
+			{"compiled by a clock behind", zoned(9, 4000), enforce.Older},
+			{"knows its zone to the autumn", zoned(9, 6000), enforce.Written},
+			{"needs no zone any more", hash(9, 8), enforce.Written},
 		}
 		for _, tt := range tests {
 			if got := publish(tt.pub); got != tt.want {

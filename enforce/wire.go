@@ -1,7 +1,6 @@
 package enforce
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/pacekeeper/pacekeeper/policy"
@@ -10,34 +9,45 @@ import (
 // The packed forms are what check.lua reads and writes, byte by byte; numbers are big-endian and unsigned. Whatever
 // cannot be parsed counts as missing.
 const (
-	programFormat = 1
-	programHead   = 25 // format 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4
-	programStep   = 6  // after 1, do 1, for 4
-	memberFormat  = 1
-	memberLen     = 28 // format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
-	stateHead     = 7  // flags 1, last 6
-	stateBan      = 12 // ban_start 6, ban_end 6; present with flagBan
+	programHead = 25 // algorithm 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4
+	programMore = 2  // of sliding counters: buckets 2
+	programStep = 6  // after 1, do 1, for 4
 
-	flagBan     = 1
-	flagRefused = 2 // the newest entry of the log may be a refused attempt
+	memberFormat = 1
+	memberLen    = 28 // format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
 
 	flagEnabled      = 1
 	flagSoft         = 2
 	flagCountRefused = 4
 	flagSpeech       = 8
+	flagToEndOfDay   = 16 // a ban holds to the end of the day
 )
 
-// EncodeProgram packs a compiled policy as the scripts run it: 25 + 6n bytes for n steps of the ladder. Numbers beyond
-// what a field holds are cut to its largest; steps beyond policy.MaxSteps are left out.
+// The first byte of a program: its algorithm.
+const (
+	programSliding  = 1
+	programFirst    = 2
+	programCalendar = 3
+	programCounter  = 4
+	programToken    = 5
+	programMeter    = 6
+	programQueue    = 7
+)
+
+// EncodeProgram packs a compiled policy as the scripts run it: at most 63 bytes, of which 6 for each step of the ladder.
+// Numbers beyond what a field holds are cut to its largest; steps beyond policy.MaxSteps are left out.
 func EncodeProgram(c policy.Compiled) []byte {
-	b := make([]byte, 0, programHead+programStep*policy.MaxSteps)
-	b = append(b, programFormat, programFlags(c))
+	b := make([]byte, 0, programHead+programMore+programStep*policy.MaxSteps)
+	b = append(b, programAlgorithm(c), programFlags(c))
 	b = appendUint(b, c.MinIntervalMS, 4)
 	b = appendUint(b, c.Limit, 2)
 	b = appendUint(b, c.PeriodMS, 4)
 	b = appendUint(b, c.Version, 5)
 	b = appendUint(b, c.BanForMS, 4)
 	b = appendUint(b, c.ForgiveOneEveryMS, 4)
+	if b[0] == programCounter {
+		b = appendUint(b, c.Buckets, programMore)
+	}
 	for _, s := range c.Ladder[:min(len(c.Ladder), policy.MaxSteps)] {
 		b = appendUint(b, s.After, 1)
 		b = append(b, penaltyByte(s.Do))
@@ -46,10 +56,53 @@ func EncodeProgram(c policy.Compiled) []byte {
 	return b
 }
 
+func programAlgorithm(c policy.Compiled) byte {
+	switch c.Algorithm {
+	case policy.FixedWindow:
+		if c.Align == policy.AlignCalendar {
+			return programCalendar
+		}
+		return programFirst
+	case policy.SlidingCounter:
+		return programCounter
+	case policy.TokenBucket:
+		return programToken
+	case policy.LeakyBucket:
+		if c.Queue {
+			return programQueue
+		}
+		return programMeter
+	case policy.SlidingWindow:
+	}
+	return programSliding
+}
+
+// setAlgorithm is programAlgorithm backwards.
+func setAlgorithm(c *policy.Compiled, program byte) (known bool) {
+	switch program {
+	case programSliding:
+		c.Algorithm = policy.SlidingWindow
+	case programFirst:
+		c.Algorithm, c.Align = policy.FixedWindow, policy.AlignFirst
+	case programCalendar:
+		c.Algorithm, c.Align = policy.FixedWindow, policy.AlignCalendar
+	case programCounter:
+		c.Algorithm = policy.SlidingCounter
+	case programToken:
+		c.Algorithm = policy.TokenBucket
+	case programMeter, programQueue:
+		c.Algorithm, c.Queue = policy.LeakyBucket, program == programQueue
+	default:
+		return false
+	}
+	return true
+}
+
 func programFlags(c policy.Compiled) byte {
 	var flags byte
 	for flag, on := range map[byte]bool{
 		flagEnabled: c.Enabled, flagSoft: c.Mode == policy.Soft, flagCountRefused: c.CountRefused, flagSpeech: c.Speech,
+		flagToEndOfDay: c.BanToEndOfDay,
 	} {
 		if on {
 			flags |= flag
@@ -58,76 +111,33 @@ func programFlags(c policy.Compiled) byte {
 	return flags
 }
 
-// DecodeProgram reads what EncodeProgram packed; false = damaged. Action, Order, OnFailure and ExemptRoles are not part
-// of it.
-func DecodeProgram(b []byte) (policy.Compiled, bool) {
-	steps := len(b) - programHead
-	if steps < 0 || steps%programStep != 0 || steps > programStep*policy.MaxSteps || b[0] != programFormat {
+// DecodeProgram reads what EncodeProgram packed; false = damaged. Action, Order, OnFailure, ExemptRoles, TimeZone and
+// Offsets are not part of it.
+func DecodeProgram(b []byte) (c policy.Compiled, ok bool) {
+	if len(b) < programHead || !setAlgorithm(&c, b[0]) {
 		return policy.Compiled{}, false
 	}
-	c := policy.Compiled{
-		Enabled:           b[1]&flagEnabled != 0,
-		Speech:            b[1]&flagSpeech != 0,
-		Mode:              policy.Hard,
-		CountRefused:      b[1]&flagCountRefused != 0,
-		MinIntervalMS:     readUint(b[2:6]),
-		Limit:             readUint(b[6:8]),
-		PeriodMS:          readUint(b[8:12]),
-		Version:           readUint(b[12:17]),
-		BanForMS:          readUint(b[17:21]),
-		ForgiveOneEveryMS: readUint(b[21:25]),
+	ladder := b[programHead:]
+	if b[0] == programCounter && len(ladder) >= programMore {
+		c.Buckets, ladder = readUint(ladder[:programMore]), ladder[programMore:]
+	} else if b[0] == programCounter {
+		return policy.Compiled{}, false
 	}
+	if len(ladder)%programStep != 0 || len(ladder) > programStep*policy.MaxSteps {
+		return policy.Compiled{}, false
+	}
+	c.Enabled, c.Speech = b[1]&flagEnabled != 0, b[1]&flagSpeech != 0
+	c.CountRefused, c.BanToEndOfDay = b[1]&flagCountRefused != 0, b[1]&flagToEndOfDay != 0
+	c.Mode = policy.Hard
 	if b[1]&flagSoft != 0 {
 		c.Mode = policy.Soft
 	}
-	for s := range slices.Chunk(b[programHead:], programStep) {
+	c.MinIntervalMS, c.Limit, c.PeriodMS = readUint(b[2:6]), readUint(b[6:8]), readUint(b[8:12])
+	c.Version, c.BanForMS, c.ForgiveOneEveryMS = readUint(b[12:17]), readUint(b[17:21]), readUint(b[21:25])
+	for s := range slices.Chunk(ladder, programStep) {
 		c.Ladder = append(c.Ladder, policy.Step{After: int64(s[0]), Do: penaltyOf(s[1]), ForMS: readUint(s[2:6])})
 	}
 	return c, true
-}
-
-// EncodeState packs a state.
-func EncodeState(s policy.ActionState) []byte {
-	b := make([]byte, 0, stateHead+stateBan+4*len(s.Log))
-	hasBan := s.BanStartMS != 0 || s.BanEndMS != 0
-	var flags byte
-	if hasBan {
-		flags |= flagBan
-	}
-	if s.Refused {
-		flags |= flagRefused
-	}
-	b = appendUint(append(b, flags), s.LastMS, 6)
-	if hasBan {
-		b = appendUint(b, s.BanStartMS, 6)
-		b = appendUint(b, s.BanEndMS, 6)
-	}
-	for _, t := range s.Log {
-		b = binary.BigEndian.AppendUint32(b, t)
-	}
-	return b
-}
-
-// DecodeState reads a packed state; anything unparsable is the zero state.
-func DecodeState(b []byte) policy.ActionState {
-	if len(b) < stateHead || b[0] > flagBan|flagRefused {
-		return policy.ActionState{}
-	}
-	s, rest := policy.ActionState{LastMS: readUint(b[1:7]), Refused: b[0]&flagRefused != 0}, b[stateHead:]
-	if b[0]&flagBan != 0 {
-		if len(rest) < stateBan {
-			return policy.ActionState{}
-		}
-		s.BanStartMS, s.BanEndMS = readUint(rest[:6]), readUint(rest[6:12])
-		rest = rest[stateBan:]
-	}
-	if len(rest)%4 != 0 {
-		return policy.ActionState{}
-	}
-	for t := range slices.Chunk(rest, 4) {
-		s.Log = append(s.Log, binary.BigEndian.Uint32(t))
-	}
-	return s
 }
 
 // EncodeMember packs a member record.

@@ -26,6 +26,14 @@ func (b Bounds) of(action, key string) Range {
 		return own.WindowLimit
 	case key == "period_ms":
 		return own.WindowPeriodMS
+	case key == "capacity":
+		return own.capacity()
+	case key == "refill_ms":
+		return own.rate(own.RefillMS)
+	case key == "leak_ms":
+		return own.rate(own.LeakMS)
+	case key == "buckets":
+		return own.buckets()
 	case key == "forgive_one_every_ms":
 		return b.ForgiveOneEveryMS
 	case action == "":
@@ -40,7 +48,7 @@ type rangeField struct {
 	of       func(*ActionBounds) *Range
 	unit     string
 	max      int64
-	optional bool // the ranges of algorithms that are not enforced yet; zero = not given
+	optional bool // beside the window's own bounds; zero = not given
 }
 
 // rangeFields are the ranges of an action in the order they are printed.
@@ -52,12 +60,10 @@ func rangeFields() []rangeField {
 		{"capacity", func(b *ActionBounds) *Range { return &b.Capacity }, "attempts", MaxLimit, true},
 		{"refill_ms", func(b *ActionBounds) *Range { return &b.RefillMS }, "milliseconds", MaxPeriodMS, true},
 		{"leak_ms", func(b *ActionBounds) *Range { return &b.LeakMS }, "milliseconds", MaxPeriodMS, true},
-		{"buckets", func(b *ActionBounds) *Range { return &b.Buckets }, "buckets", maxBuckets, true},
+		{"buckets", func(b *ActionBounds) *Range { return &b.Buckets }, "buckets", MaxBuckets, true},
 		{"ban_ms", func(b *ActionBounds) *Range { return &b.BanMS }, "milliseconds", MaxBanMS, false},
 	}
 }
-
-const maxBuckets = 1_000
 
 // JSON is the canonical text of bounds, without a version: "*", every registered action and every action with an entry
 // of its own, each in full. ParseBounds reads it back.

@@ -45,6 +45,7 @@ func TestShippedBoundsHoldTheReferenceScenes(t *testing.T) {
 	for text := range strings.SplitSeq(`{"actions":{"comment":{"window":{"algorithm":"sliding_window","limit":10,"period_ms":30000}}}}
 {"actions":{"like":{"window":{"algorithm":"sliding_window","limit":10,"period_ms":10000},"ban":{"for_ms":3600000}}}}
 {"actions":{"upload":{"window":{"algorithm":"sliding_window","limit":100,"period_ms":86400000},"ban":{"for_ms":86400000}}}}
+{"actions":{"upload":{"window":{"algorithm":"fixed_window","limit":100,"period_ms":86400000,"align":"calendar"},"ban":{"until":"end_of_day"}}}}
 {"actions":{"sms":{"window":{"algorithm":"sliding_window","limit":3,"period_ms":300000}}}}
 {"actions":{"login":{"window":{"algorithm":"sliding_window","limit":5,"period_ms":600000}}}}
 {"actions":{"coupon":{"window":{"algorithm":"sliding_window","limit":2,"period_ms":60000}}}}`, "\n") {
@@ -78,10 +79,11 @@ func TestParseBoundsFaults(t *testing.T) {
 		"limit above 10,000":   {`"window_limit":{"min":3,"max":50}`, `"window_limit":{"min":3,"max":10001}`, []string{"/actions/comment/window_limit/max range", "/actions/message/window_limit/max range"}},
 		"no limit":             {`"login":{"min_interval_ms":{"min":1,"max":86400000},`, `"login":{`, []string{"/actions/login/min_interval_ms required"}},
 		"unknown range":        {`"login":{`, `"login":{"window":{},`, []string{"/actions/login/window unknown"}},
-		"buckets":              {`"login":{`, `"login":{"buckets":{"min":1,"max":1001},`, []string{"/actions/login/buckets/max range"}},
+		"buckets":              {`"buckets":{"min":2,"max":60},"ban_ms":{"min":1000,`, `"buckets":{"min":1,"max":1001},"ban_ms":{"min":1000,`, []string{"/actions/coupon/buckets/max range", "/actions/login/buckets/max range", "/actions/sms/buckets/max range"}},
 		"edited_by":            {`"edited_by":"group"},"coupon"`, `"edited_by":"nobody"},"coupon"`, []string{"/actions/comment/edited_by unknown"}},
 		"switches":             {`"may_disable":["interval","window","soft"],"edited_by":"group"},"coupon"`, `"may_disable":["soft","ban","soft",1],"edited_by":"group"},"coupon"`, []string{"/actions/comment/may_disable/1 unknown", "/actions/comment/may_disable/2 duplicate", "/actions/comment/may_disable/3 unknown"}},
-		"algorithms":           {`"algorithms":["sliding_window"],"may_disable":["interval","window","soft"],"edited_by":"group"},"coupon"`, `"algorithms":["token_bucket"],"may_disable":["interval","window","soft"],"edited_by":"group"},"coupon"`, []string{"/actions/comment/algorithms not_available"}},
+		"no algorithms":        {`"algorithms":["sliding_window","fixed_window","sliding_counter","token_bucket","leaky_bucket"],"may_disable":["interval","window","soft"],"edited_by":"group"},"coupon"`, `"algorithms":[],"may_disable":["interval","window","soft"],"edited_by":"group"},"coupon"`, []string{"/actions/comment/algorithms range"}},
+		"algorithms":           {`"algorithms":["sliding_window",`, `"algorithms":["gcra",`, []string{"/actions/*/algorithms/0 unknown", "/actions/comment/algorithms/0 unknown", "/actions/coupon/algorithms/0 unknown", "/actions/like/algorithms/0 unknown", "/actions/login/algorithms/0 unknown", "/actions/message/algorithms/0 unknown", "/actions/sms/algorithms/0 unknown", "/actions/upload/algorithms/0 unknown"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,8 +74,9 @@ func (c *comparer) action(path string, a, b *Action) {
 	if looser, tighter := !b.Window.within(a.Window), !a.Window.within(b.Window); looser || tighter {
 		c.note(path+"/window", looser, tighter)
 	}
-	if before, after := a.Ban.length(), b.Ban.length(); before != after {
-		c.note(path+"/ban", after < before, after > before)
+	before, after := a.Ban.lengths(), b.Ban.lengths()
+	if before != after {
+		c.note(path+"/ban", after.Min < before.Max, after.Max > before.Min)
 	}
 }
 
@@ -98,12 +99,15 @@ func (w *Window) within(wide *Window) bool {
 	return wide.Limit >= w.Limit*((wide.PeriodMS-1)/w.PeriodMS+1)
 }
 
-// length is for how long a ban holds; nil does not.
-func (b *Ban) length() int64 {
-	if b == nil {
-		return 0
+// lengths are for how long a ban may hold; nil does not. One to the end of the day holds from nothing to a day of 25 hours.
+func (b *Ban) lengths() Range {
+	switch {
+	case b == nil:
+		return Range{}
+	case b.EndOfDay:
+		return Range{0, 25 * hour}
 	}
-	return b.ForMS
+	return Range{b.ForMS, b.ForMS}
 }
 
 func (c *comparer) roles(before, after []string) {

@@ -1,7 +1,8 @@
 package policy
 
 // Compile makes the form that scripts read of one action. Ladder and forgiveness bind speech actions alone and are
-// empty for others. An action that is not registered has the factory's policy.
+// empty for others, and so is the time zone where nothing depends on days; At gives its offsets. An action that is not
+// registered has the factory's policy.
 func (s *System) Compile(e Effective, action string, version, order int64) Compiled {
 	a, ok := e.Actions[action]
 	if !ok {
@@ -20,11 +21,15 @@ func (s *System) Compile(e Effective, action string, version, order int64) Compi
 		OnFailure:     a.OnFailure,
 		ExemptRoles:   e.ExemptRoles,
 	}
-	if a.Window != nil {
-		c.Limit, c.PeriodMS, c.CountRefused = a.Window.Limit, a.Window.PeriodMS, a.Window.CountRefused
+	if w := a.Window; w != nil {
+		c.Algorithm, c.Align, c.Limit, c.PeriodMS = w.Algorithm, w.Align, w.Most(), w.PaceMS()
+		c.Buckets, c.Queue, c.CountRefused = w.Buckets, w.Queue, w.CountRefused
 	}
 	if a.Ban != nil {
-		c.BanForMS = a.Ban.ForMS
+		c.BanForMS, c.BanToEndOfDay = a.Ban.ForMS, a.Ban.EndOfDay
+	}
+	if c.Align == AlignCalendar || c.BanToEndOfDay {
+		c.TimeZone = e.TimeZone
 	}
 	if c.Speech {
 		c.Ladder, c.ForgiveOneEveryMS = e.Ladder, e.ForgiveOneEveryMS
@@ -39,16 +44,18 @@ func (s *System) CompileDefault(action string) Compiled {
 }
 
 // Published are the actions of which Redis holds a policy for a group with this document, sorted: those it names; every
-// speech action if it states penalties; every action if it states exempt roles. It depends on the document and the
+// speech action if it states penalties; every action if it states exempt roles or a time zone, on which days depend. It
+// depends on the document and the
 // registry alone, never on bounds or defaults, so that none of their changes has to withdraw anything.
 func (s *System) Published(d Document) []string {
-	if len(d.Actions) == 0 && !d.ExemptRoles.Set && !d.Penalties.stated() {
+	all := d.ExemptRoles.Set || d.TimeZone.Set
+	if len(d.Actions) == 0 && !all && !d.Penalties.stated() {
 		return nil
 	}
 	names := make([]string, 0, len(s.Actions))
 	for _, spec := range s.Actions {
 		_, named := d.Actions[spec.Name]
-		if named || d.ExemptRoles.Set || spec.Speech && d.Penalties.stated() {
+		if named || all || spec.Speech && d.Penalties.stated() {
 			names = append(names, spec.Name)
 		}
 	}

@@ -82,8 +82,8 @@ func Decide(p Compiled, st ActionState, m MemberRecord, a Attempt) (Decision, Ac
 	if p.exempts(a.Roles) {
 		return exempted(p, m, a, d), st, m, nil
 	}
-	f := measure(p, st, a)
-	d.Limit, d.Remaining = f.limit, max(0, f.limit-f.used)
+	f := measure(p, &st, a)
+	d.Limit, d.Remaining = f.limit, f.remaining()
 	named := a.ExemptUntilMS > a.NowMS
 	if code, wait := held(p, st, m, a.NowMS, named); wait > 0 {
 		if !named && p.Mode != Soft && f.validCost {
@@ -98,7 +98,7 @@ func Decide(p Compiled, st ActionState, m MemberRecord, a Attempt) (Decision, Ac
 	case !f.validCost:
 		d.Code, d.WaitMS = RefusedLimit, max(1, f.period)
 		return d, st, m, nil
-	case f.intervalWait == 0 && f.windowWait == 0:
+	case f.passes() && (f.delay == 0 || !named):
 		return accept(st, m, a, f, d)
 	case named:
 		d.Code = AllowedExempt
@@ -116,6 +116,11 @@ func (p Compiled) repaired() Compiled {
 	if p.ForgiveOneEveryMS <= 0 {
 		p.ForgiveOneEveryMS = factoryClock
 	}
+	p.Buckets = min(max(p.Buckets, 1), MaxBuckets)
+	if p.shape() != ShapeLog {
+		p.PeriodMS = min(p.PeriodMS, MaxPeriodMS)
+	}
+	p.Offsets = p.Offsets.repaired()
 	return p
 }
 
@@ -156,111 +161,35 @@ func muteCode(c Cause) DecisionCode {
 	return RefusedMuted
 }
 
-// finding is what the two limits say of one attempt.
-type finding struct {
-	limit, period, used      int64
-	intervalWait, windowWait int64    // 0 = this limit lets it pass
-	last                     int64    // repaired: never later than now
-	log                      []uint32 // repaired and inside the window, oldest first
-	changed                  bool     // a time later than now was set to now
-	validCost                bool
-	banStart                 int64 // of the ban before, even where a write drops it: starts never go back
-}
-
-// measure reads the limits. Times later than now come from a clock that stepped back: they count as now, so that no
-// wait exceeds the interval or the period.
-func measure(p Compiled, st ActionState, a Attempt) finding {
-	f := finding{last: st.LastMS, validCost: a.Cost >= 0, banStart: st.BanStartMS}
-	if !p.Enabled {
-		return f
-	}
-	if f.last > a.NowMS {
-		f.last, f.changed = a.NowMS, true
-	}
-	if f.last > 0 {
-		f.intervalWait = max(0, f.last+p.MinIntervalMS-a.NowMS)
-	}
-	if p.Limit > 0 {
-		f.limit, f.period = p.Limit, p.PeriodMS
-		f.readLog(st.Log, f.changed || st.Refused, a.NowMS)
-		f.validCost = f.validCost && a.Cost <= f.limit
-		f.windowWait = f.waitFor(max(a.Cost, 1), a.NowMS)
-	}
-	return f
-}
-
-// readLog repairs the entries later than now, which are the newest, and drops those that have left the window. It looks
-// for the former only where the last attempt was one of them.
-func (f *finding) readLog(log []uint32, suspect bool, now int64) {
-	for i := len(log) - 1; suspect && i >= 0 && age(log[i], now) >= futureAgeMS; i-- {
-		if i == len(log)-1 {
-			log = slices.Clone(log)
-		}
-		log[i], f.changed = uint32(now), true //nolint:gosec // mod 2^32 is the format
-	}
-	for len(log) > 0 && age(log[0], now) >= f.period {
-		log = log[1:]
-	}
-	f.log, f.used = log, int64(len(log))
-}
-
-// waitFor answers when enough of the oldest entries have left for cost more.
-func (f *finding) waitFor(cost, now int64) int64 {
-	over := int64(len(f.log)) + cost - f.limit
-	if over <= 0 || cost > f.limit {
-		return 0
-	}
-	return f.period - age(f.log[over-1], now)
-}
-
-// age is how long ago a log entry was recorded, mod 2^32 ms.
-func age(entry uint32, now int64) int64 {
-	return int64(uint32(now) - entry) //nolint:gosec // mod 2^32 is the format
-}
-
-// written is the log after cost more entries: the newest limit of those inside the window.
-func (f *finding) written(cost, now int64) []uint32 {
-	log := slices.Clone(f.log)
-	for range min(cost, f.limit) {
-		log = append(log, uint32(now)) //nolint:gosec // mod 2^32 is the format
-	}
-	return log[max(0, int64(len(log))-f.limit):]
-}
-
-// accept records the attempt.
+// accept records the attempt. In a queue it is told when its turn comes.
 func accept(st ActionState, m MemberRecord, a Attempt, f finding, d Decision) (Decision, ActionState, MemberRecord, *Event) {
+	if f.delay > 0 {
+		d.Code, d.WaitMS = Delay, f.delay
+	}
 	if a.Cost == 0 {
 		return d, st, m, nil
 	}
-	st = f.state(st, a.Cost, a.NowMS)
+	f.charge(a.Cost)
+	st = f.state(st, a.NowMS)
 	st.LastMS, st.Refused = a.NowMS, false
-	d.Remaining = f.limit - int64(len(st.Log))
+	d.Remaining = f.remaining()
 	return d, st, m, nil
-}
-
-// state is the state as it is written, with cost more entries in the log.
-func (f *finding) state(st ActionState, cost, now int64) ActionState {
-	next := ActionState{LastMS: f.last, Log: f.written(cost, now), Refused: st.Refused}
-	if st.keepsBan(now) {
-		next.BanStartMS, next.BanEndMS = st.BanStartMS, st.BanEndMS
-	}
-	return next
 }
 
 // refuse answers an attempt that a limit refuses. It changes nothing but what count_refused, the repair of future
 // times, a ban and a strike ask for.
 func refuse(p Compiled, st ActionState, m MemberRecord, a Attempt, f finding, d Decision) (Decision, ActionState, MemberRecord, *Event) {
 	byWindow := f.windowWait > 0
-	cost := a.Cost
-	if !p.CountRefused {
-		cost = 0
-	}
-	if cost > 0 || f.changed && a.Cost > 0 {
-		st = f.state(st, cost, a.NowMS)
-		st.Refused = st.Refused || p.CountRefused
-		f.log = st.Log
-		f.windowWait = f.waitFor(a.Cost, a.NowMS)
-		d.Remaining = max(0, f.limit-int64(len(f.log)))
+	if a.Cost > 0 && (p.CountRefused || f.changed) {
+		cost := a.Cost
+		if !p.CountRefused {
+			cost = 0
+		}
+		f.charge(cost)
+		f.refused = f.refused || p.CountRefused && p.shape() == ShapeLog
+		st = f.state(st, a.NowMS)
+		f.windowWait = f.waitFor(a.Cost)
+		d.Remaining = f.remaining()
 	}
 	d.WaitMS = max(f.intervalWait, f.windowWait)
 	if p.Mode == Soft {
@@ -282,12 +211,14 @@ func penalise(
 	p Compiled, st ActionState, m MemberRecord, a Attempt, f finding, d Decision, byWindow bool,
 ) (Decision, ActionState, MemberRecord, *Event) {
 	e := Event{AtMS: a.NowMS, Code: d.Code}
-	banned := byWindow && p.BanForMS > 0
+	ban := p.banEnd(a.NowMS)
+	banned := byWindow && ban > 0
 	if banned {
-		st = f.state(st, 0, a.NowMS)
-		st.BanStartMS, st.BanEndMS = max(a.NowMS, f.banStart+1), a.NowMS+p.BanForMS
+		f.charge(0)
+		st = f.state(st, a.NowMS)
+		st.BanStartMS, st.BanEndMS = max(a.NowMS, f.banStart+1), ban
 		e.BanStartMS, e.BanEndMS = st.BanStartMS, st.BanEndMS
-		d.WaitMS = max(d.WaitMS, p.BanForMS)
+		d.WaitMS = max(d.WaitMS, ban-a.NowMS)
 	}
 	struck := p.Speech && !m.struckWithin(a.NowMS)
 	switch {
@@ -303,6 +234,17 @@ func penalise(
 	}
 	e.Strikes = d.Strikes
 	return d, st, m, &e
+}
+
+// banEnd is when a ban that is taken now ends; 0 = the policy has none.
+func (p Compiled) banEnd(nowMS int64) int64 {
+	switch {
+	case p.BanToEndOfDay:
+		return p.Offsets.unitEnd(nowMS, day)
+	case p.BanForMS > 0:
+		return nowMS + p.BanForMS
+	}
+	return 0
 }
 
 // struckWithin says whether a strike was counted less than StrikeGapMS from now, on either side.

@@ -33,7 +33,24 @@ func randomLimits(r *rand.Rand) policy.Compiled {
 	p.PeriodMS = []int64{1000, 10_000, 30_000}[r.IntN(3)]
 	p.CountRefused = r.IntN(4) == 0
 	p.BanForMS = []int64{0, 0, 7000}[r.IntN(3)]
+	p.BanToEndOfDay = p.BanForMS == 0 && r.IntN(8) == 0
 	p.Speech = r.IntN(2) == 0
+	p.Algorithm = policy.Algorithms()[r.IntN(5)]
+	switch p.Algorithm {
+	case policy.FixedWindow:
+		p.Align = policy.AlignFirst
+		if r.IntN(2) == 0 {
+			p.Align, p.PeriodMS = policy.AlignCalendar, []int64{60_000, 3_600_000, 86_400_000}[r.IntN(3)]
+		}
+	case policy.SlidingCounter:
+		p.Buckets = []int64{1, 3, 10}[r.IntN(3)]
+	case policy.LeakyBucket:
+		p.Queue = r.IntN(2) == 0
+		fallthrough
+	case policy.TokenBucket:
+		p.PeriodMS = []int64{1, 400, 3750}[r.IntN(3)]
+	case policy.SlidingWindow:
+	}
 	return p
 }
 
@@ -41,7 +58,7 @@ func randomLimits(r *rand.Rand) policy.Compiled {
 func TestWaitsAreSufficientAndNecessary(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 1000 {
 		p := randomLimits(r)
 		var st policy.ActionState
 		var m policy.MemberRecord
@@ -74,9 +91,9 @@ func TestWaitsAreSufficientAndNecessary(t *testing.T) {
 func TestLimitHoldsInEveryWindow(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
+	for range 1000 {
 		p := randomLimits(r)
-		p.Limit = max(p.Limit, 1)
+		p.Algorithm, p.Limit = policy.SlidingWindow, max(p.Limit, 1)
 		var st policy.ActionState
 		var m policy.MemberRecord
 		var accepted []int64
@@ -110,7 +127,7 @@ func TestLimitHoldsInEveryWindow(t *testing.T) {
 func TestC12_LooseningNeverRefuses(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 300 {
+	for range 1000 {
 		p := randomLimits(r)
 		var st policy.ActionState
 		var m policy.MemberRecord
@@ -120,7 +137,9 @@ func TestC12_LooseningNeverRefuses(t *testing.T) {
 			a := policy.Attempt{NowMS: now, Cost: 1}
 			looser := p
 			looser.MinIntervalMS -= r.Int64N(p.MinIntervalMS + 1)
-			looser.PeriodMS -= r.Int64N(p.PeriodMS)
+			if p.Align != policy.AlignCalendar {
+				looser.PeriodMS -= r.Int64N(p.PeriodMS)
+			}
 			if p.Limit > 0 {
 				looser.Limit += r.Int64N(50)
 			}

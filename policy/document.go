@@ -24,14 +24,36 @@ const (
 // Algorithm names how a window counts.
 type Algorithm string
 
-// The algorithms. Only SlidingWindow is enforced today; documents that ask for another are refused as not available yet.
+// The algorithms. Each is exact to its definition in enforce/README.md.
 const (
-	SlidingWindow  Algorithm = "sliding_window"
-	FixedWindow    Algorithm = "fixed_window"
-	SlidingCounter Algorithm = "sliding_counter"
-	TokenBucket    Algorithm = "token_bucket"
-	LeakyBucket    Algorithm = "leaky_bucket"
+	SlidingWindow  Algorithm = "sliding_window"  // at most Limit in any PeriodMS
+	FixedWindow    Algorithm = "fixed_window"    // at most Limit in each window of PeriodMS; Align says where windows begin
+	SlidingCounter Algorithm = "sliding_counter" // at most Limit in any PeriodMS, forgotten up to a bucket's width late
+	TokenBucket    Algorithm = "token_bucket"    // Capacity at once, one more each RefillMS
+	LeakyBucket    Algorithm = "leaky_bucket"    // Capacity at once, one leaks each LeakMS; with Queue they leave one by one
 )
+
+// Align says where the windows of FixedWindow begin.
+type Align string
+
+// The alignments of FixedWindow.
+const (
+	AlignFirst    Align = "first"    // with the first accepted attempt
+	AlignCalendar Align = "calendar" // with each minute, hour or day of the group's time zone
+)
+
+// Algorithms are all that there are.
+func Algorithms() []Algorithm {
+	return []Algorithm{SlidingWindow, FixedWindow, SlidingCounter, TokenBucket, LeakyBucket}
+}
+
+func algorithmNames() []string {
+	names := make([]string, 0, len(Algorithms()))
+	for _, a := range Algorithms() {
+		names = append(names, string(a))
+	}
+	return names
+}
 
 // Penalty is what a step of the ladder does.
 type Penalty string
@@ -83,17 +105,32 @@ type PenaltiesDocument struct {
 	ForgiveOneEveryMS Setting[int64]
 }
 
-// Window limits accepted attempts to Limit in any PeriodMS. CountRefused makes refused attempts count too.
+// Window limits accepted attempts by an algorithm. Limit and PeriodMS belong to the windows and the counter, Capacity to
+// the buckets; what does not belong to the algorithm is zero.
 type Window struct {
 	Algorithm    Algorithm
 	Limit        int64 // attempts, ≥ 1; in force 1 to MaxLimit
-	PeriodMS     int64 // milliseconds, ≥ 1; in force 1 to MaxPeriodMS
-	CountRefused bool
+	PeriodMS     int64 // milliseconds, ≥ 1; in force 1 to MaxPeriodMS; calendar: one of the calendar's units
+	Align        Align // of FixedWindow; else ""
+	Buckets      int64 // of SlidingCounter, ≥ 1; in force 1 to MaxBuckets
+	Capacity     int64 // attempts, ≥ 1; in force 1 to MaxLimit
+	RefillMS     int64 // of TokenBucket: milliseconds for a token, ≥ 1; in force 1 to MaxPeriodMS
+	LeakMS       int64 // of LeakyBucket: milliseconds for a drop, ≥ 1; in force 1 to MaxPeriodMS
+	Queue        bool  // of LeakyBucket: attempts are told to wait their turn
+	CountRefused bool  // refused attempts count too
 }
 
-// Ban keeps a member from the action for ForMS milliseconds after its window refused.
+// Most is how many attempts fit at once: Limit or Capacity.
+func (w Window) Most() int64 { return max(w.Limit, w.Capacity) }
+
+// PaceMS is the algorithm's time in milliseconds: PeriodMS, RefillMS or LeakMS.
+func (w Window) PaceMS() int64 { return max(w.PeriodMS, w.RefillMS, w.LeakMS) }
+
+// Ban keeps a member from the action after its window refused: for ForMS milliseconds, or to the end of the day in the
+// group's time zone, and then ForMS is 0.
 type Ban struct {
-	ForMS int64
+	ForMS    int64
+	EndOfDay bool
 }
 
 // Step is one rung of the ladder: at After strikes or more, Do. ForMS is the length of a mute in milliseconds, else 0.
@@ -109,6 +146,7 @@ const (
 	MaxIntervalMS = 86_400_000    // 1 day
 	MaxPeriodMS   = 604_800_000   // 7 days
 	MaxLimit      = 10_000        // 4 bytes of state for each
+	MaxBuckets    = 1_000         // 6 bytes of state for each
 	MaxMuteMS     = 2_592_000_000 // 30 days
 	MaxBanMS      = 2_592_000_000 // 30 days
 	MaxForgiveMS  = 2_592_000_000 // 30 days

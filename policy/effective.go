@@ -41,13 +41,28 @@ type Compiled struct {
 	Enabled           bool
 	Speech            bool
 	Mode              Mode
-	MinIntervalMS     int64 // 0 = none
-	Limit             int64 // 0 = no window
-	PeriodMS          int64
+	MinIntervalMS     int64     // 0 = none
+	Algorithm         Algorithm // "" = SlidingWindow
+	Align             Align     // of FixedWindow; "" = AlignFirst
+	Limit             int64     // or capacity; 0 = no window
+	PeriodMS          int64     // or milliseconds for a token, for a drop
+	Buckets           int64     // of SlidingCounter
+	Queue             bool      // of LeakyBucket
 	CountRefused      bool
-	BanForMS          int64 // 0 = none
+	BanForMS          int64 // 0 = none, or to the end of the day
+	BanToEndOfDay     bool
 	OnFailure         OnFailure
 	ExemptRoles       []string
 	Ladder            []Step
 	ForgiveOneEveryMS int64
+	TimeZone          string // "" where nothing depends on days: no calendar windows, no ban to the end of the day
+	Offsets           Offsets
+}
+
+// Offsets are a time zone's distance from UTC, local minus UTC in milliseconds, now and after its next change. The zero
+// Offsets are UTC.
+type Offsets struct {
+	UTCOffsetMS    int64
+	NextOffsetAtMS int64 // ms since the epoch; 0 = no change is known
+	NextOffsetMS   int64 // from NextOffsetAtMS on
 }

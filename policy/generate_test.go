@@ -25,7 +25,9 @@ func genActionBounds() *rapid.Generator[policy.ActionBounds] {
 			WindowLimit:    genRange(policy.MaxLimit).Draw(t, "window_limit"),
 			WindowPeriodMS: genRange(policy.MaxPeriodMS).Draw(t, "window_period_ms"),
 			BanMS:          genRange(policy.MaxBanMS).Draw(t, "ban_ms"),
-			Algorithms:     []policy.Algorithm{policy.SlidingWindow},
+			RefillMS:       rapid.OneOf(rapid.Just(policy.Range{}), genRange(policy.MaxPeriodMS)).Draw(t, "refill_ms"),
+			Algorithms: rapid.SliceOfNDistinct(rapid.SampledFrom(policy.Algorithms()), 1, 5, rapid.ID[policy.Algorithm]).
+				Draw(t, "algorithms"),
 			MayDisable: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"interval", "window", "action", "soft"}), rapid.ID[string]).
 				Draw(t, "may_disable"),
 			EditedBy: rapid.SampledFrom([]string{"group", "operator"}).Draw(t, "edited_by"),
@@ -70,20 +72,46 @@ func genNumber() *rapid.Generator[int64] {
 	return rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, 100_000_000), rapid.Int64Range(1, 1<<53-1))
 }
 
-func genAction() *rapid.Generator[policy.ActionDocument] {
-	window := rapid.Custom(func(t *rapid.T) policy.Window {
-		return policy.Window{
-			Algorithm: policy.SlidingWindow, Limit: genNumber().Draw(t, "limit"), PeriodMS: genNumber().Draw(t, "period_ms"),
+// genWindow draws windows of all algorithms.
+func genWindow() *rapid.Generator[policy.Window] {
+	return rapid.Custom(func(t *rapid.T) policy.Window {
+		w := policy.Window{
+			Algorithm:    rapid.SampledFrom(policy.Algorithms()).Draw(t, "algorithm"),
 			CountRefused: rapid.Bool().Draw(t, "count_refused"),
 		}
+		most, pace := genNumber().Draw(t, "limit"), genNumber().Draw(t, "pace")
+		switch w.Algorithm {
+		case policy.TokenBucket:
+			w.Capacity, w.RefillMS = most, pace
+		case policy.LeakyBucket:
+			w.Capacity, w.LeakMS, w.Queue = most, pace, rapid.Bool().Draw(t, "queue")
+		case policy.SlidingCounter:
+			w.Limit, w.PeriodMS, w.Buckets = most, pace, genNumber().Draw(t, "buckets")
+		case policy.FixedWindow:
+			w.Limit, w.PeriodMS, w.Align = most, pace, policy.AlignFirst
+			if rapid.Bool().Draw(t, "calendar") {
+				w.Align, w.PeriodMS = policy.AlignCalendar, rapid.SampledFrom([]int64{60_000, 3_600_000, 86_400_000}).Draw(t, "unit")
+			}
+		case policy.SlidingWindow:
+			w.Limit, w.PeriodMS = most, pace
+		}
+		return w
 	})
-	ban := rapid.Custom(func(t *rapid.T) policy.Ban { return policy.Ban{ForMS: genNumber().Draw(t, "for_ms")} })
+}
+
+func genAction() *rapid.Generator[policy.ActionDocument] {
+	ban := rapid.Custom(func(t *rapid.T) policy.Ban {
+		if rapid.IntRange(0, 3).Draw(t, "until") == 0 {
+			return policy.Ban{EndOfDay: true}
+		}
+		return policy.Ban{ForMS: genNumber().Draw(t, "for_ms")}
+	})
 	return rapid.Custom(func(t *rapid.T) policy.ActionDocument {
 		return policy.ActionDocument{
 			Enabled:       maybe(false, rapid.Bool()).Draw(t, "enabled"),
 			Mode:          maybe(false, rapid.SampledFrom([]policy.Mode{policy.Hard, policy.Soft})).Draw(t, "mode"),
 			MinIntervalMS: maybe(true, genNumber()).Draw(t, "min_interval_ms"),
-			Window:        maybe(true, window).Draw(t, "window"),
+			Window:        maybe(true, genWindow()).Draw(t, "window"),
 			Ban:           maybe(true, ban).Draw(t, "ban"),
 			OnFailure:     maybe(false, rapid.SampledFrom([]policy.OnFailure{policy.Allow, policy.Refuse})).Draw(t, "on_failure"),
 		}

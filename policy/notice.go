@@ -31,6 +31,9 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 		lang = English
 	}
 	text := texts[lang][noticeKey(d.Code)]
+	if text == "" && d.Code == RefusedLimit {
+		text = systemTooMany(lang, p)
+	}
 	if text == "" {
 		text = systemNotice(lang, d.Code, p.Action == "message")
 	}
@@ -40,8 +43,16 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 	return strings.NewReplacer(
 		"{wait}", waitText(d.WaitMS, lang),
 		"{limit}", strconv.FormatInt(p.Limit, 10),
-		"{period}", DurationText(p.PeriodMS, lang),
+		"{period}", DurationText(p.fullMS(), lang),
 	).Replace(text)
+}
+
+// fullMS is the time in which the limit's number of attempts come back: the period, or what a whole bucket takes.
+func (p Compiled) fullMS() int64 {
+	if p.shape() == ShapeBucket {
+		return p.Limit * p.PeriodMS
+	}
+	return p.PeriodMS
 }
 
 // noticeKey is the key of the text that groups write for a code, or "".
@@ -67,13 +78,7 @@ func systemNotice(lang string, code DecisionCode, message bool) string {
 			english = "You’re writing quickly. Please wait {wait} before the next message."
 			chinese = "您发言太快了，请等待 {wait}后再发。"
 		}
-	case RefusedLimit:
-		english = "At most {limit} in {period} here. Please wait {wait} before the next try."
-		chinese = "{period}内最多 {limit} 次，请等待 {wait}后再试。"
-		if message {
-			english = "At most {limit} messages in {period} here. Please wait {wait} before the next message."
-			chinese = "{period}内最多发 {limit} 条消息，请等待 {wait}后再发。"
-		}
+	case RefusedLimit: // systemTooMany
 	case RefusedMuted:
 		english = "You’re muted in this group. You can write again in {wait}."
 		chinese = "您在本群已被禁言，{wait}后可以再发言。"
@@ -94,4 +99,37 @@ func systemNotice(lang string, code DecisionCode, message bool) string {
 		return chinese
 	}
 	return english
+}
+
+// systemTooMany is the text of a full window or bucket where the group has none of its own.
+func systemTooMany(lang string, p Compiled) string {
+	message, calendar, bucket := p.Action == "message", p.Align == AlignCalendar, p.shape() == ShapeBucket
+	if lang == Chinese {
+		switch unit := unitText(p.PeriodMS, lang); {
+		case bucket && message:
+			return "您发得太密了，请等待 {wait}后再发。"
+		case bucket:
+			return "您的操作太密了，请等待 {wait}后再试。"
+		case calendar && message:
+			return unit + "最多发 {limit} 条消息，请等待 {wait}后再发。"
+		case calendar:
+			return unit + "最多 {limit} 次，请等待 {wait}后再试。"
+		case message:
+			return "{period}内最多发 {limit} 条消息，请等待 {wait}后再发。"
+		}
+		return "{period}内最多 {limit} 次，请等待 {wait}后再试。"
+	}
+	what, next := "At most {limit}", "try"
+	if message {
+		what, next = "At most {limit} messages", "message"
+	}
+	switch {
+	case bucket:
+		what += " at once"
+	case calendar:
+		what += " each " + unitText(p.PeriodMS, lang)
+	default:
+		what += " in {period}"
+	}
+	return what + " here. Please wait {wait} before the next " + next + "."
 }

@@ -11,8 +11,8 @@ const (
 	maxExemptions = 100_000 // entries of one group
 )
 
-// ParseBounds reads bounds as Bounds.JSON writes them. Everything is required but the ranges of algorithms that are not
-// enforced yet (capacity, refill_ms, leak_ms, buckets); actions need "*" alone. Errors are as those of ParseDocument.
+// ParseBounds reads bounds as Bounds.JSON writes them. Everything is required but the ranges of capacity, refill_ms,
+// leak_ms and buckets; actions need "*" alone. Errors are as those of ParseDocument.
 func ParseBounds(data []byte) (Bounds, error) {
 	var s scanner
 	if err := s.parse(data); err != nil {
@@ -167,10 +167,9 @@ func (p *boundsParser) names(i int32, name string, known ...string) []string {
 }
 
 func (p *boundsParser) algorithms(i int32) []Algorithm {
-	names := p.names(i, "algorithms", string(SlidingWindow), string(FixedWindow), string(SlidingCounter),
-		string(TokenBucket), string(LeakyBucket))
-	if p.nodes[i].kind == kindArray && !slices.Contains(names, string(SlidingWindow)) {
-		p.add(i, "not_available", "algorithms must hold sliding_window; windows without it are not available yet")
+	names := p.names(i, "algorithms", algorithmNames()...)
+	if p.nodes[i].kind == kindArray && p.nodes[i].size == 0 {
+		p.add(i, "range", "algorithms must hold at least one of "+listed(algorithmNames()))
 	}
 	all := make([]Algorithm, 0, len(names))
 	for _, name := range names {

@@ -121,10 +121,18 @@ func (p *printer) window(w Window) {
 	p.open('{')
 	p.key("algorithm")
 	p.str(string(w.Algorithm))
-	p.key("limit")
-	p.integer(w.Limit)
-	p.key("period_ms")
-	p.integer(w.PeriodMS)
+	form := formOf(w.Algorithm)
+	for _, key := range form.keys[:form.all] {
+		p.key(key)
+		switch key {
+		case "align":
+			p.str(string(w.Align))
+		case "queue":
+			p.boolean(w.Queue)
+		default:
+			p.integer(*w.number(key))
+		}
+	}
 	p.key("count_refused")
 	p.boolean(w.CountRefused)
 	p.shut('}')
@@ -132,8 +140,13 @@ func (p *printer) window(w Window) {
 
 func (p *printer) ban(b Ban) {
 	p.open('{')
-	p.key("for_ms")
-	p.integer(b.ForMS)
+	if b.EndOfDay {
+		p.key("until")
+		p.str("end_of_day")
+	} else {
+		p.key("for_ms")
+		p.integer(b.ForMS)
+	}
 	p.shut('}')
 }
 

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -160,22 +159,6 @@ func (r *resolver) interval(name string, s Setting[int64], base Action, b *Actio
 	return base.MinIntervalMS
 }
 
-func (r *resolver) window(name string, s Setting[Window], base Action, b *ActionBounds) *Window {
-	switch {
-	case !s.Set:
-		return base.Window
-	case !s.Null:
-		w := s.Value
-		w.Limit = r.hold(w.Limit, b.WindowLimit, "/actions/", name, "/window/limit")
-		w.PeriodMS = r.hold(w.PeriodMS, b.WindowPeriodMS, "/actions/", name, "/window/period_ms")
-		return &w
-	case b.mayDisable(SwitchWindow):
-		return nil
-	}
-	r.forbid(name, "/window", nil, windowJSON(base.Window))
-	return base.Window
-}
-
 // keepOneLimit brings back a limit where both are off and bounds do not allow that. The base has at least one, so the
 // document has stated null for it.
 func (r *resolver) keepOneLimit(name string, a *Action, base Action) {
@@ -186,13 +169,6 @@ func (r *resolver) keepOneLimit(name string, a *Action, base Action) {
 	}
 	a.MinIntervalMS = base.MinIntervalMS
 	r.forbid(name, "/min_interval_ms", nil, base.MinIntervalMS)
-}
-
-func (r *resolver) ban(name string, s Setting[Ban], b *ActionBounds) *Ban {
-	if s.Null {
-		return nil
-	}
-	return &Ban{ForMS: r.hold(s.Value.ForMS, b.BanMS, "/actions/", name, "/ban/for_ms")}
 }
 
 // ladder holds a ladder to the number of steps that bounds allow (the lowest are in force) and each mute to its range.
@@ -218,13 +194,3 @@ func (r *resolver) mute(i int, forMS int64, within Range) int64 {
 }
 
 func (b *ActionBounds) mayDisable(what string) bool { return slices.Contains(b.MayDisable, what) }
-
-// windowJSON is the value of a window in a report.
-func windowJSON(w *Window) any {
-	if w == nil {
-		return nil
-	}
-	p := &printer{}
-	p.window(*w)
-	return json.RawMessage(p.out)
-}

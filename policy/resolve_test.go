@@ -30,10 +30,13 @@ func TestShippedDefaultsAreInForce(t *testing.T) {
 			"message": action(2_000, 8, 30_000, nil, policy.Allow),
 			"comment": action(0, 10, 30_000, nil, policy.Allow),
 			"like":    action(0, 10, 10_000, &policy.Ban{ForMS: 3_600_000}, policy.Allow),
-			"upload":  action(0, 100, 86_400_000, nil, policy.Allow),
-			"sms":     action(0, 3, 300_000, nil, policy.Refuse),
-			"login":   action(0, 5, 600_000, nil, policy.Refuse),
-			"coupon":  action(0, 2, 60_000, nil, policy.Refuse),
+			"upload": {
+				Enabled: true, Mode: policy.Hard, Ban: &policy.Ban{EndOfDay: true}, OnFailure: policy.Allow,
+				Window: &policy.Window{Algorithm: policy.FixedWindow, Align: policy.AlignCalendar, Limit: 100, PeriodMS: 86_400_000},
+			},
+			"sms":    action(0, 3, 300_000, nil, policy.Refuse),
+			"login":  action(0, 5, 600_000, nil, policy.Refuse),
+			"coupon": action(0, 2, 60_000, nil, policy.Refuse),
 		},
 		ExemptRoles: []string{"admin", "bot", "owner"},
 		Ladder: []policy.Step{
@@ -191,10 +194,12 @@ func within(t *rapid.T, s *policy.System, e policy.Effective) {
 			inside(name+" interval", a.MinIntervalMS, b.MinIntervalMS)
 		}
 		if a.Window != nil {
-			inside(name+" limit", a.Window.Limit, b.WindowLimit)
-			inside(name+" period", a.Window.PeriodMS, b.WindowPeriodMS)
+			windowWithin(inside, name, *a.Window, b)
+			if !slices.Contains(b.Algorithms, a.Window.Algorithm) {
+				t.Fatalf("%s counts by %s, allowed are %v", name, a.Window.Algorithm, b.Algorithms)
+			}
 		}
-		if a.Ban != nil {
+		if a.Ban != nil && !a.Ban.EndOfDay {
 			inside(name+" ban", a.Ban.ForMS, b.BanMS)
 		}
 		if a.MinIntervalMS == 0 && !may("interval") || a.Window == nil && !may("window") || !a.Enabled && !may("action") ||
@@ -208,6 +213,35 @@ func within(t *rapid.T, s *policy.System, e policy.Effective) {
 		if step.Do == policy.Mute {
 			inside("mute", step.ForMS, s.Bounds.MuteMS)
 		}
+	}
+}
+
+// windowWithin holds a window's numbers to the bounds as the contract derives them (design: bounds).
+func windowWithin(inside func(string, int64, policy.Range), name string, w policy.Window, b policy.ActionBounds) {
+	derived := func(own policy.Range) policy.Range {
+		low := (b.WindowPeriodMS.Min + b.WindowLimit.Max - 1) / b.WindowLimit.Max
+		r := policy.Range{Min: low, Max: max(low, b.WindowPeriodMS.Max/b.WindowLimit.Min)}
+		if own == (policy.Range{}) {
+			return r
+		}
+		if low, high := max(r.Min, own.Min), min(r.Max, own.Max); low <= high {
+			return policy.Range{Min: low, Max: high}
+		}
+		return own
+	}
+	switch w.Algorithm {
+	case policy.TokenBucket:
+		inside(name+" capacity", w.Capacity, b.WindowLimit)
+		inside(name+" refill", w.RefillMS, derived(b.RefillMS))
+	case policy.LeakyBucket:
+		inside(name+" capacity", w.Capacity, b.WindowLimit)
+		inside(name+" leak", w.LeakMS, derived(b.LeakMS))
+	case policy.SlidingCounter:
+		inside(name+" buckets", w.Buckets, policy.Range{Min: 1, Max: policy.MaxBuckets})
+		fallthrough
+	case policy.SlidingWindow, policy.FixedWindow:
+		inside(name+" limit", w.Limit, b.WindowLimit)
+		inside(name+" period", w.PeriodMS, b.WindowPeriodMS)
 	}
 }
 
@@ -264,8 +298,7 @@ func TestPropertyClampsReportExactlyTheDifference(t *testing.T) {
 			check(at+"/min_interval_ms", !stated.MinIntervalMS.Set || a.MinIntervalMS == stated.MinIntervalMS.Value)
 			check(at+"/window", !stated.Window.Null || a.Window == nil)
 			if w := stated.Window; w.Set && !w.Null {
-				check(at+"/window/limit", a.Window.Limit == w.Value.Limit)
-				check(at+"/window/period_ms", a.Window.PeriodMS == w.Value.PeriodMS)
+				checkWindow(check, reported, at+"/window", w.Value, a.Window)
 			}
 			if b := stated.Ban; b.Set && !b.Null {
 				check(at+"/ban/for_ms", a.Ban.ForMS == b.Value.ForMS)
@@ -276,12 +309,28 @@ func TestPropertyClampsReportExactlyTheDifference(t *testing.T) {
 	})
 }
 
+// checkWindow compares a window number by number; one that is held back as a whole is reported by its algorithm or align.
+func checkWindow(check func(string, bool), reported map[string]bool, path string, stated policy.Window, inForce *policy.Window) {
+	if reported[path+"/algorithm"] || reported[path+"/align"] {
+		check(path, true)
+		return
+	}
+	check(path+"/algorithm", inForce.Algorithm == stated.Algorithm)
+	check(path+"/limit", inForce.Limit == stated.Limit)
+	check(path+"/period_ms", inForce.PeriodMS == stated.PeriodMS)
+	check(path+"/align", inForce.Align == stated.Align)
+	check(path+"/buckets", inForce.Buckets == stated.Buckets)
+	check(path+"/capacity", inForce.Capacity == stated.Capacity)
+	check(path+"/refill_ms", inForce.RefillMS == stated.RefillMS)
+	check(path+"/leak_ms", inForce.LeakMS == stated.LeakMS)
+}
+
 func TestPropertyRelaxedBoundsGiveBackWhatWasRequested(t *testing.T) {
 	t.Parallel()
 	wide := policy.ActionBounds{
 		MinIntervalMS: policy.Range{Min: 1, Max: policy.MaxIntervalMS}, WindowLimit: policy.Range{Min: 1, Max: policy.MaxLimit},
 		WindowPeriodMS: policy.Range{Min: 1, Max: policy.MaxPeriodMS}, BanMS: policy.Range{Min: 1, Max: policy.MaxBanMS},
-		Algorithms: []policy.Algorithm{policy.SlidingWindow}, MayDisable: []string{"interval", "window", "action", "soft"}, EditedBy: "group",
+		Algorithms: policy.Algorithms(), MayDisable: []string{"interval", "window", "action", "soft"}, EditedBy: "group",
 	}
 	relaxed := policy.Bounds{
 		Actions: map[string]policy.ActionBounds{"*": wide}, MuteMS: policy.Range{Min: 1, Max: policy.MaxMuteMS},
@@ -303,4 +352,56 @@ func TestPropertyRelaxedBoundsGiveBackWhatWasRequested(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestBucketsObeyTheWindowsBounds(t *testing.T) {
+	t.Parallel()
+	b := policy.ShippedBounds() // message: 3–50 per 5–300 s
+	own := b.Actions["message"]
+	own.LeakMS, own.Capacity = policy.Range{Min: 500, Max: 900}, policy.Range{Min: 5, Max: 100}
+	own.Algorithms = []policy.Algorithm{policy.FixedWindow, policy.TokenBucket, policy.LeakyBucket}
+	b.Actions["message"] = own
+	s := systemOf(t, b, policy.ShippedDefaults())
+	clamp := func(key string, requested, effective int64, bound string) policy.Clamp {
+		return policy.Clamp{Path: "/actions/message/window/" + key, Requested: requested, Effective: effective, Bound: bound, Limit: effective}
+	}
+	minute := clamp("period_ms", 3_600_000, 60_000, "max")
+	minute.Limit = int64(300_000)
+	for window, want := range map[string][]policy.Clamp{
+		`"algorithm":"token_bucket","capacity":5,"refill_ms":100`:                     nil,
+		`"algorithm":"token_bucket","capacity":4,"refill_ms":99`:                      {clamp("capacity", 4, 5, "min"), clamp("refill_ms", 99, 100, "min")},
+		`"algorithm":"token_bucket","capacity":51,"refill_ms":100001`:                 {clamp("capacity", 51, 50, "max"), clamp("refill_ms", 100_001, 100_000, "max")},
+		`"algorithm":"leaky_bucket","capacity":5,"leak_ms":499`:                       {clamp("leak_ms", 499, 500, "min")},
+		`"algorithm":"fixed_window","limit":5,"period_ms":3600000,"align":"calendar"`: {minute},
+		`"algorithm":"fixed_window","limit":5,"period_ms":3600000`:                    {clamp("period_ms", 3_600_000, 300_000, "max")},
+		`"algorithm":"sliding_window","limit":5,"period_ms":30000`: {{
+			Path: "/actions/message/window/algorithm", Requested: "sliding_window", Effective: "fixed_window", Bound: "forbidden",
+		}},
+	} {
+		_, clamps := s.Resolve(parsed(t, messageWindow(window)))
+		equal(t, want, clamps)
+	}
+}
+
+func TestCalendarOutsideTheBoundsIsForbidden(t *testing.T) {
+	t.Parallel()
+	b := policy.ShippedBounds()
+	own := b.Actions["message"]
+	own.WindowPeriodMS = policy.Range{Min: 5_000, Max: 30_000}
+	b.Actions["message"] = own
+	e, clamps := systemOf(t, b, policy.ShippedDefaults()).Resolve(parsed(t, messageWindow(`"algorithm":"fixed_window","limit":5,"period_ms":60000,"align":"calendar"`)))
+	equal(t, policy.SlidingWindow, e.Actions["message"].Window.Algorithm)
+	if len(clamps) != 1 || clamps[0].Path != "/actions/message/window/align" || clamps[0].Bound != policy.BoundForbidden {
+		t.Errorf("%+v", clamps)
+	}
+}
+
+func TestDefaultsOfAForbiddenAlgorithmKeepTheirFigures(t *testing.T) {
+	t.Parallel()
+	b := policy.ShippedBounds()
+	own := b.Actions["upload"]
+	own.Algorithms = []policy.Algorithm{policy.SlidingWindow}
+	b.Actions["upload"] = own
+	e := systemOf(t, b, policy.Document{}).DefaultsEffective()
+	equal(t, &policy.Window{Algorithm: policy.SlidingWindow, Limit: 100, PeriodMS: 86_400_000}, e.Actions["upload"].Window)
 }

@@ -40,7 +40,7 @@ func ShippedDefaults() Document {
 			"message": shippedAction(State[int64](2*second), 8, 30*second, None[Ban](), Allow),
 			"comment": shippedAction(None[int64](), 10, 30*second, None[Ban](), Allow),
 			"like":    shippedAction(None[int64](), 10, 10*second, State(Ban{ForMS: hour}), Allow),
-			"upload":  shippedAction(None[int64](), 100, day, None[Ban](), Allow),
+			"upload":  shippedUpload(),
 			"sms":     shippedAction(None[int64](), 3, 300*second, None[Ban](), Refuse),
 			"login":   shippedAction(None[int64](), 5, 600*second, None[Ban](), Refuse),
 			"coupon":  shippedAction(None[int64](), 2, 60*second, None[Ban](), Refuse),
@@ -67,6 +67,13 @@ func shippedAction(interval Setting[int64], limit, periodMS int64, ban Setting[B
 	}
 }
 
+// shippedUpload is 100 in each day of the calendar, then nothing more on that day.
+func shippedUpload() ActionDocument {
+	a := shippedAction(None[int64](), 100, day, State(Ban{EndOfDay: true}), Allow)
+	a.Window = State(Window{Algorithm: FixedWindow, Align: AlignCalendar, Limit: 100, PeriodMS: day})
+	return a
+}
+
 func shippedLadder() []Step {
 	return []Step{
 		{After: 3, Do: Mute, ForMS: minute},
@@ -86,6 +93,7 @@ func FactoryPolicy(action string) Compiled {
 		Speech:            action == "message" || action == "comment",
 		Mode:              Hard,
 		MinIntervalMS:     2 * second,
+		Algorithm:         SlidingWindow,
 		Limit:             8,
 		PeriodMS:          30 * second,
 		OnFailure:         Allow,
@@ -120,8 +128,9 @@ func ShippedBounds() Bounds {
 		MinIntervalMS:  Range{second, 10 * second},
 		WindowLimit:    Range{3, 50},
 		WindowPeriodMS: Range{5 * second, 300 * second},
+		Buckets:        Range{2, 60},
 		BanMS:          Range{10 * second, 7 * day},
-		Algorithms:     []Algorithm{SlidingWindow},
+		Algorithms:     Algorithms(),
 		MayDisable:     []string{SwitchInterval, SwitchWindow, SwitchSoft},
 		EditedBy:       EditedByGroup,
 	}

@@ -20,6 +20,7 @@ const (
 	minNeedMS     = 1000           // a written key lives at least 1.2 times this
 	liftedNeedMS  = 60_000         // a lifted mute remembers its start this long, for writes that arrive late
 	futureAgeMS   = 3_200_000_000  // a log entry of this age or more (mod 2^32) is one from later than now
+	maxCount      = 65_535         // attempts that a window or a bucket can hold
 	factoryPeriod = 30_000         // stands in for a damaged period
 	factoryClock  = 600_000        // stands in for a damaged forgive_one_every_ms
 )
@@ -30,8 +31,30 @@ type ActionState struct {
 	LastMS     int64    // the last accepted attempt, ms since the epoch; 0 = none
 	BanStartMS int64    // when the ban was taken; it names the ban
 	BanEndMS   int64    // when it ends; 0 with a start = lifted
-	Log        []uint32 // recorded attempts, oldest first, ms since the epoch mod 2^32
-	Refused    bool     // the newest of Log may be a refused attempt (count_refused), later than LastMS
+	Shape      Shape    // which of what follows is kept; the rest is zero
+	Log        []uint32 // ShapeLog: recorded attempts, oldest first, ms since the epoch mod 2^32
+	Refused    bool     // ShapeLog: the newest of Log may be a refused attempt (count_refused), later than LastMS
+	AtMS       int64    // ms since the epoch: ShapeFirst the window's start, ShapeCalendar its end, ShapeBucket see Count
+	Count      int64    // attempts in the window; ShapeBucket: drops in the bucket, the next of which is on its way since AtMS
+	Buckets    []Bucket // ShapeCounter: oldest first
+}
+
+// Shape says how an algorithm's count is remembered. A policy with another algorithm takes what it finds for nothing.
+type Shape uint8
+
+// The shapes. They are part of the packed state: their numbers stay.
+const (
+	ShapeLog      Shape = 0
+	ShapeFirst    Shape = 1
+	ShapeCalendar Shape = 2
+	ShapeCounter  Shape = 3
+	ShapeBucket   Shape = 4 // of token and leaky buckets, which are each other's mirror
+)
+
+// Bucket is a part of a sliding counter's period: Count attempts from Start (ms since the epoch mod 2^32) on.
+type Bucket struct {
+	Start uint32
+	Count int64
 }
 
 // MemberRecord is what Redis remembers of one member of one group over all speech actions. The zero MemberRecord is a
@@ -152,11 +175,16 @@ func (s ActionState) LiftBan(startMS int64) (ActionState, int64) {
 
 // NeedMS is the longest that the state must be remembered from a moment on under policy p.
 func (s ActionState) NeedMS(p Compiled, nowMS int64) int64 {
+	p = p.repaired()
 	need := max(p.MinIntervalMS, s.BanEndMS-nowMS, minNeedMS)
-	if p.Limit > 0 {
-		need = max(need, p.PeriodMS)
+	switch {
+	case p.Limit == 0:
+		return need
+	case !p.Enabled: // what is counted is not looked at
+		return max(need, p.PeriodMS)
 	}
-	return need
+	t, _ := p.tallyOf(&s, nowMS, false)
+	return max(need, t.needMS())
 }
 
 // keepsBan says whether the ban must survive a write: while it runs, and after it was lifted, so that late writes of

@@ -28,7 +28,7 @@ func TestStoryTellsPaceLadderAndWhoIsExempt(t *testing.T) {
 		},
 		{
 			`{}`, "upload", policy.English,
-			"Members may upload at most 100 files in 24 h. Owners, admins and bots are not limited, nor are 2 named members.",
+			"Members may upload at most 100 files each day; who tries more can’t upload files for the rest of the day. Owners, admins and bots are not limited, nor are 2 named members.",
 		},
 	} {
 		e, _ := s.Resolve(parsed(t, test.document))

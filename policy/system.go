@@ -27,6 +27,7 @@ type System struct {
 	bounds map[string]*ActionBounds // of every registered action
 	speech map[string]bool          // of every registered action
 	roles  []string                 // known: shipped and own
+	zones  *zones
 }
 
 // NewSystem makes a System. The defaults may leave out what they like: it comes from ShippedDefaults, and for an action
@@ -41,6 +42,7 @@ func NewSystem(cfg SystemConfig) (*System, error) {
 		bounds:       make(map[string]*ActionBounds, len(cfg.Actions)),
 		speech:       make(map[string]bool, len(cfg.Actions)),
 		roles:        append(shippedRoles(), cfg.Bounds.Roles...),
+		zones:        &zones{},
 	}
 	s.Actions = slices.SortedFunc(slices.Values(cfg.Actions), func(a, b ActionSpec) int { return cmp.Compare(a.Name, b.Name) })
 	for _, spec := range s.Actions {
@@ -75,23 +77,43 @@ func (s *System) factory() Effective {
 			Enabled:       true,
 			Mode:          Hard,
 			MinIntervalMS: b.MinIntervalMS.Min,
-			Window: &Window{
-				Algorithm: SlidingWindow,
-				Limit:     b.WindowLimit.hold(8),
-				PeriodMS:  b.WindowPeriodMS.hold(30 * second),
-			},
-			OnFailure: Allow,
+			Window:        factoryWindow(b),
+			OnFailure:     Allow,
 		}
 	}
 	return e
 }
 
-// shipped is ShippedDefaults with the actions that it does not know.
+// factoryWindow is 8 per 30 s, as near as bounds allow, by the first algorithm that they allow.
+func factoryWindow(b *ActionBounds) *Window {
+	w := Window{Algorithm: SlidingWindow}
+	if !b.allows(SlidingWindow) {
+		w.Algorithm = b.Algorithms[0]
+	}
+	if w.Algorithm == FixedWindow {
+		w.Align = AlignFirst
+	}
+	form := formOf(w.Algorithm)
+	for _, key := range form.keys[:form.needed] {
+		*w.number(key) = map[string]int64{
+			"limit": b.WindowLimit.hold(8), "period_ms": b.WindowPeriodMS.hold(30 * second), "buckets": b.buckets().hold(10),
+			"capacity": b.capacity().hold(8), "refill_ms": b.rate(b.RefillMS).hold(4 * second), "leak_ms": b.rate(b.LeakMS).hold(4 * second),
+		}[key]
+	}
+	return &w
+}
+
+// shipped is ShippedDefaults with the actions that it does not know. Where bounds forbid the algorithm that is shipped,
+// the same figures slide.
 func (s *System) shipped() Document {
 	d := ShippedDefaults()
 	for _, spec := range s.Actions {
 		if _, ok := d.Actions[spec.Name]; !ok {
 			d.Actions[spec.Name] = customDefaults()
+		}
+		if a := d.Actions[spec.Name]; !s.bounds[spec.Name].allows(a.Window.Value.Algorithm) {
+			a.Window = State(Window{Algorithm: SlidingWindow, Limit: a.Window.Value.Limit, PeriodMS: a.Window.Value.PeriodMS})
+			d.Actions[spec.Name] = a
 		}
 	}
 	return d

@@ -91,8 +91,9 @@ func TestPublished(t *testing.T) {
 	s := shippedSystem(t)
 	all := []string{"comment", "coupon", "like", "login", "message", "sms", "upload"}
 	for text, want := range map[string][]string{
-		`{}`: nil,
-		`{"time_zone":"UTC","notices":{"en":{"too_soon":"x"}}}`:              nil,
+		`{}`:                                  nil,
+		`{"notices":{"en":{"too_soon":"x"}}}`: nil,
+		`{"time_zone":"UTC"}`:                 all,
 		`{"actions":{"message":{},"like":{"mode":"hard"},"nosuch":{}}}`:      {"like", "message"},
 		`{"penalties":{"ladder":[]}}`:                                        {"comment", "message"},
 		`{"actions":{"sms":{}},"penalties":{"forgive_one_every_ms":600000}}`: {"comment", "message", "sms"},
@@ -138,7 +139,7 @@ func TestCompile(t *testing.T) {
 		Ladder: policy.FactoryPolicy("message").Ladder,
 	}, s.Compile(e, "message", 4, s.Order(4)))
 	equal(t, policy.Compiled{
-		Action: "like", Order: 3<<40 + 12, Enabled: true, Mode: policy.Hard, Limit: 10, PeriodMS: 10_000, BanForMS: 3_600_000,
+		Action: "like", Order: 3<<40 + 12, Enabled: true, Mode: policy.Hard, Algorithm: policy.SlidingWindow, Limit: 10, PeriodMS: 10_000, BanForMS: 3_600_000,
 		OnFailure: policy.Allow, ExemptRoles: []string{"admin", "bot", "owner"},
 	}, s.CompileDefault("like"))
 }

@@ -38,7 +38,13 @@ func TestSummary(t *testing.T) {
 		{"message", message(`"enabled":false`), "Members may send messages as fast as they like, because this limit is switched off.", "成员可以发消息，不限速度，因为此限制已关闭。"},
 		{"comment", `{}`, "Members may post at most 10 comments in 30 s.", "成员在任意 30 秒内最多可发 10 条评论。"},
 		{"like", `{}`, "Members may like at most 10 times in 10 s; who tries more can’t like for 1 h.", "成员在任意 10 秒内最多可点赞 10 次；超出后 1 小时内不能点赞。"},
-		{"upload", `{"actions":{"upload":{"window":{"algorithm":"sliding_window","limit":1,"period_ms":60000}}}}`, "Members may upload at most one file in 1 min.", "成员在任意 1 分钟内最多可上传 1 个文件。"},
+		{"upload", `{"actions":{"upload":{"ban":null,"window":{"algorithm":"sliding_window","limit":1,"period_ms":60000}}}}`, "Members may upload at most one file in 1 min.", "成员在任意 1 分钟内最多可上传 1 个文件。"},
+		{"upload", `{}`, "Members may upload at most 100 files each day; who tries more can’t upload files for the rest of the day.", "成员在每天最多可上传 100 个文件；超出后当天不能上传文件。"},
+		{"message", messageWindow(`"algorithm":"fixed_window","limit":5,"period_ms":60000`), "Members may send one message every 2 s, and at most 5 in the 1 min from the first on.", "成员每 2 秒可发 1 条消息，从第一次起的 1 分钟内最多 5 条。"},
+		{"message", messageWindow(`"algorithm":"sliding_counter","limit":5,"period_ms":60000,"buckets":6`), "Members may send one message every 2 s, and at most 5 in about 1 min.", "成员每 2 秒可发 1 条消息，任意约 1 分钟内最多 5 条。"},
+		{"comment", comment(`"algorithm":"token_bucket","capacity":5,"refill_ms":4000`), "Members may post at most 5 comments at once, and one more every 4 s.", "成员在短时间内最多可发 5 条评论，之后每 4 秒恢复一次。"},
+		{"comment", comment(`"algorithm":"leaky_bucket","capacity":5,"leak_ms":4000`), "Members may post at most 5 comments at once, and one more every 4 s.", "成员在短时间内最多可发 5 条评论，之后每 4 秒恢复一次。"},
+		{"comment", comment(`"algorithm":"leaky_bucket","capacity":5,"leak_ms":4000,"queue":true`), "Members may post at most 5 comments at once; they go out one every 4 s.", "成员在短时间内最多可发 5 条评论，并排队每 4 秒放行一次。"},
 		{"sms", `{}`, "Members may ask for at most 3 SMS codes in 5 min.", "成员在任意 5 分钟内最多可获取 3 次短信验证码。"},
 		{"login", `{}`, "Members may try to sign in at most 5 times in 10 min.", "成员在任意 10 分钟内最多可尝试登录 5 次。"},
 		{"coupon", `{}`, "Members may claim at most 2 coupons in 1 min.", "成员在任意 1 分钟内最多可领取 2 张优惠券。"},
@@ -96,3 +102,42 @@ func TestNoticesOfTheGroup(t *testing.T) {
 	equal(t, "您发言太快了，请等待 2 秒后再发。", policy.Notice("zh", texts, soon, p)) // empty: the system's text
 	equal(t, "8 in 30 s, wait 1 min", policy.Notice("en", texts, policy.Decision{Code: policy.RefusedLimit, WaitMS: 60_000}, p))
 }
+
+func TestNoticesOfOtherAlgorithms(t *testing.T) {
+	t.Parallel()
+	full := policy.Decision{Code: policy.RefusedLimit, WaitMS: 14_000}
+	own := map[string]map[string]string{"en": {"too_many": "{limit} in {period}"}}
+	for _, c := range []struct {
+		window      policy.Compiled
+		en, zh, own string
+	}{
+		{
+			policy.Compiled{Action: "message", Algorithm: policy.TokenBucket, Limit: 5, PeriodMS: 4_000},
+			"At most 5 messages at once here. Please wait 14 s before the next message.", "您发得太密了，请等待 14 秒后再发。", "5 in 20 s",
+		},
+		{
+			policy.Compiled{Action: "like", Algorithm: policy.LeakyBucket, Limit: 5, PeriodMS: 4_000},
+			"At most 5 at once here. Please wait 14 s before the next try.", "您的操作太密了，请等待 14 秒后再试。", "5 in 20 s",
+		},
+		{
+			policy.Compiled{Action: "upload", Algorithm: policy.FixedWindow, Align: policy.AlignCalendar, Limit: 5, PeriodMS: 86_400_000},
+			"At most 5 each day here. Please wait 14 s before the next try.", "每天最多 5 次，请等待 14 秒后再试。", "5 in 24 h",
+		},
+		{
+			policy.Compiled{Action: "message", Algorithm: policy.FixedWindow, Align: policy.AlignCalendar, Limit: 5, PeriodMS: 3_600_000},
+			"At most 5 messages each hour here. Please wait 14 s before the next message.", "每小时最多发 5 条消息，请等待 14 秒后再发。", "5 in 1 h",
+		},
+		{
+			policy.Compiled{Action: "like", Algorithm: policy.SlidingCounter, Limit: 5, PeriodMS: 60_000},
+			"At most 5 in 1 min here. Please wait 14 s before the next try.", "1 分钟内最多 5 次，请等待 14 秒后再试。", "5 in 1 min",
+		},
+	} {
+		equal(t, c.en, policy.Notice("en", nil, full, c.window))
+		equal(t, c.zh, policy.Notice("zh", nil, full, c.window))
+		equal(t, c.own, policy.Notice("en", own, full, c.window))
+	}
+}
+
+func messageWindow(window string) string { return message(`"window":{` + window + `}`) }
+
+func comment(window string) string { return `{"actions":{"comment":{"window":{` + window + `}}}}` }

@@ -19,6 +19,10 @@ const (
 	driftExemptions = "exemptions" // the named exemptions differ
 	driftMute       = "mute"
 	driftBan        = "ban"
+
+	// offsetsMoved is no drift, and counted as none: a time zone's offset has changed since a hash was compiled. The check
+	// script knows the change; what comes after it is due within weeks.
+	offsetsMoved = "offsets"
 )
 
 func driftKinds() []string {
@@ -74,7 +78,37 @@ func compareHash(pub enforce.Publication, st enforce.Stored) (kind string, seen 
 	case newerFormat(pub.Hash, st.Fields):
 		return "", seen
 	}
+	if kept, moved := comparedOffsets(pub.Hash, st.Fields); kept {
+		return "", seen
+	} else if moved {
+		return offsetsMoved, seen
+	}
 	return driftFields, seen
+}
+
+// comparedOffsets compares the offsets of two hashes that differ in nothing else: those that reach further are the ones
+// to keep, whichever clock they were compiled by.
+func comparedOffsets(h enforce.Hash, fields map[string]string) (kept, moved bool) {
+	ours, stored := h.Get("next_offset_at"), fields["next_offset_at"]
+	if ours == "" || stored == "" || ours == stored {
+		return false, false
+	}
+	want := h.Map()
+	for field, value := range fields {
+		switch field {
+		case "digest", "utc_offset_ms", "next_offset_at", "next_offset_ms":
+		default:
+			if want[field] != value {
+				return false, false
+			}
+		}
+	}
+	ourAt, _ := strconv.ParseInt(ours, 10, 64)
+	storedAt, err := strconv.ParseInt(stored, 10, 64)
+	if err != nil || len(fields) != len(want) {
+		return false, false
+	}
+	return storedAt > ourAt, storedAt < ourAt
 }
 
 func newerFormat(h enforce.Hash, fields map[string]string) bool {

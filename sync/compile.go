@@ -35,7 +35,7 @@ func (s *Sync) compile(ctx context.Context, row store.PublishRow) ([]enforce.Pub
 		if name == notices {
 			pub.Hash = enforce.NoticeHash(order, effective.Notices)
 		} else {
-			pub.Hash = enforce.PolicyHash(sys.Compile(effective, name, row.Version, order))
+			pub.Hash = enforce.PolicyHash(sys.At(sys.Compile(effective, name, row.Version, order), s.cfg.Now().UnixMilli()))
 		}
 		pubs = append(pubs, pub)
 	}
@@ -85,7 +85,7 @@ func published(sys *policy.System, d policy.Document) []string {
 func (s *Sync) compileDefaults(sys *policy.System, shard uint8) []enforce.Publication {
 	pubs := make([]enforce.Publication, 0, len(sys.Actions))
 	for _, spec := range sys.Actions {
-		c := sys.CompileDefault(spec.Name)
+		c := sys.At(sys.CompileDefault(spec.Name), s.cfg.Now().UnixMilli())
 		pubs = append(pubs, enforce.Publication{Key: s.keys.Default(shard, spec.Name), Order: c.Order, Hash: enforce.PolicyHash(c)})
 	}
 	return pubs

@@ -28,6 +28,9 @@ func (w *walk) mend(ctx context.Context, found []drift) error {
 	for shard, list := range byShard(found) {
 		written, err := w.write(ctx, shard, list)
 		for _, d := range written {
+			if d.kind == offsetsMoved {
+				continue
+			}
 			w.sync.metrics.drift.WithLabelValues(d.kind).Inc()
 			kinds[d.group] = append(kinds[d.group], d.kind+" "+d.key)
 		}

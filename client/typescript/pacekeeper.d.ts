@@ -852,18 +852,57 @@ export interface components {
          * @enum {string}
          */
         OnFailure: "allow" | "refuse";
+        /**
+         * @description Which settings a window has depends on its algorithm; those of another are refused.
+         *
+         *     | algorithm | settings |
+         *     |---|---|
+         *     | `sliding_window` | `limit`, `period_ms` |
+         *     | `fixed_window` | `limit`, `period_ms`, `align` (default first) |
+         *     | `sliding_counter` | `limit`, `period_ms`, `buckets` |
+         *     | `token_bucket` | `capacity`, `refill_ms` |
+         *     | `leaky_bucket` | `capacity`, `leak_ms`, `queue` (default false) |
+         *
+         *     `count_refused` goes with each. Answers state all of an algorithm's settings.
+         */
         Window: {
             algorithm: components["schemas"]["Algorithm"];
             /**
              * Format: int64
-             * @description Accepted attempts in any period.
+             * @description Accepted attempts in a period.
              */
-            limit: number;
+            limit?: number;
             /**
              * Format: int64
-             * @description Milliseconds.
+             * @description Milliseconds. With `align: calendar` 60000, 3600000 or 86400000: a minute, an hour, a day.
              */
-            period_ms: number;
+            period_ms?: number;
+            align?: components["schemas"]["Align"];
+            /**
+             * Format: int64
+             * @description Parts of the period; an attempt is forgotten up to one part late.
+             */
+            buckets?: number;
+            /**
+             * Format: int64
+             * @description Attempts that fit at once.
+             */
+            capacity?: number;
+            /**
+             * Format: int64
+             * @description Milliseconds until one more token is there.
+             */
+            refill_ms?: number;
+            /**
+             * Format: int64
+             * @description Milliseconds until one drop has left.
+             */
+            leak_ms?: number;
+            /**
+             * @description Attempts wait their turn: code 3 with the delay in wait_ms.
+             * @default false
+             */
+            queue: boolean;
             /**
              * @description Refused attempts count too.
              * @default false
@@ -871,17 +910,29 @@ export interface components {
             count_refused: boolean;
         };
         /**
-         * @description How the window counts. Others are refused as not available yet.
+         * @description How the window counts. Bounds say which an action may use.
          * @enum {string}
          */
-        Algorithm: "sliding_window";
+        Algorithm: "sliding_window" | "fixed_window" | "sliding_counter" | "token_bucket" | "leaky_bucket";
+        /**
+         * @description Where fixed windows begin, with the first accepted attempt or with the minute, hour or day of the time zone.
+         * @enum {string}
+         */
+        Align: "first" | "calendar";
+        /** @description Either of the two. */
         BanSetting: {
             /**
              * Format: int64
              * @description Milliseconds.
              */
-            for_ms: number;
+            for_ms?: number;
+            until?: components["schemas"]["BanUntil"];
         };
+        /**
+         * @description To the next midnight of the time zone.
+         * @enum {string}
+         */
+        BanUntil: "end_of_day";
         Penalties: {
             /** @description At `after` strikes or more, do. Strictly increasing, the first at 2 or more. */
             ladder?: components["schemas"]["LadderStep"][];
