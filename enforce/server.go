@@ -2,6 +2,7 @@ package enforce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -42,7 +43,7 @@ func (p *Publisher) masters(ctx context.Context, looks *[Shards]ShardLook) map[r
 		if many {
 			master, err := cluster.MasterForKey(ctx, p.keys.Never(shard))
 			if err != nil {
-				looks[i].Err = fmt.Errorf("find the master: %w", err)
+				looks[i].Err = fmt.Errorf("find the master: %v", err) //nolint:errorlint // no answer of the shard's own
 				continue
 			}
 			node = master
@@ -84,10 +85,7 @@ func (p *Publisher) lookAt(ctx context.Context, node redis.Cmdable, shards []uin
 		proofs[i] = pipe.SetXX(ctx, p.keys.Never(shard), "", 0)
 	}
 	_, _ = pipe.Exec(ctx) // each reply carries its own error
-	name := ""
-	if one && info.Err() == nil {
-		name = info.Val()["Server"]["run_id"]
-	}
+	name, wrong := p.nameOf(info)
 	for i, shard := range shards {
 		look := ShardLook{Epoch: epochs[i].Val(), Server: name}
 		for _, err := range []error{epochs[i].Err(), proofs[i].Err()} {
@@ -95,8 +93,27 @@ func (p *Publisher) lookAt(ctx context.Context, node redis.Cmdable, shards []uin
 				look = ShardLook{Err: err}
 			}
 		}
+		if wrong != nil {
+			look = ShardLook{Err: wrong}
+		}
 		looks[shard] = look
 	}
+}
+
+var errClusterNode = errors.New("the server is a node of a cluster, and the client is for one server: " +
+	"name several nodes, or add ?cluster=true")
+
+// nameOf is the server's name, and an error where a client for one server has met a cluster: it would answer for some
+// shards only, and take no call about several.
+func (p *Publisher) nameOf(info *redis.InfoCmd) (string, error) {
+	if info == nil {
+		return "", nil
+	}
+	server := info.Val()["Server"] // empty where it does not tell
+	if _, many := p.rdb.(*redis.ClusterClient); !many && server["redis_mode"] == "cluster" {
+		return "", errClusterNode
+	}
+	return server["run_id"], nil
 }
 
 // Present says which of the keys are there.

@@ -3,6 +3,7 @@ package sync_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -314,6 +315,60 @@ func TestPromotedReplicaHasLostWrites(t *testing.T) {
 	eventually(t, "what was withdrawn is", func() bool { return at.field(t, at.keys.Policy("like", id), "deleted") == "1" })
 	eventually(t, "the ban is lifted", func() bool { return at.ask(t, "like", id, "liker", "0", 0).Code != 13 })
 	a.ready(t)
+}
+
+// TestWrongKindOfRedis gives a client for one server a node of a cluster, and a cluster client one server: neither is ready,
+// and the status says what is wrong.
+func TestWrongKindOfRedis(t *testing.T) {
+	t.Parallel()
+	c, single := redistest.StartCluster(t), redistest.Start(t)
+	node := c.Nodes[0].Client()
+	t.Cleanup(func() { _ = node.Close() })
+	cluster := c.Client(t, func(o *redis.ClusterOptions) {
+		o.Addrs = []string{"single:1"}
+		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", single.Socket)
+		}
+	})
+	for want, rdb := range map[string]redis.UniversalClient{"node of a cluster": node, "cluster support disabled": cluster} {
+		at := site{url: pgtest.Postgres(t), rdb: rdb, keys: enforce.NewKeys("")}
+		_, one := rdb.(*redis.Client)
+		a := prepare(t, at, nil, func(c *policysync.Config) { c.SingleNode = one }).run(t)
+		eventually(t, want, func() bool {
+			told := slices.ContainsFunc(a.Status().Lanes, func(l policysync.LaneStatus) bool { return strings.Contains(l.Error, want) })
+			return told && a.Ready() != nil && !a.Status().RedisOK
+		})
+	}
+}
+
+// TestSlotMoves moves a shard's slot to another master, as resharding does. While one of a group's keys has moved and the
+// other has not, Redis takes no call about both: the edit waits, and is live once the slot has arrived.
+func TestSlotMoves(t *testing.T) {
+	t.Parallel()
+	at, c := clustered(t)
+	a := start(t, at, steadily, many)
+	id := homes(t, at, c, 1)[0][0]
+	a.group(t, id)
+	a.save(t, id, `{"actions": {"message": {"min_interval_ms": 3000}, "comment": {"min_interval_ms": 3000}}}`)
+	a.drained(t)
+	message, comment := at.keys.Policy("message", id), at.keys.Policy("comment", id)
+	arrive := c.Move(t, message, c.Nodes[0], c.Nodes[1])
+	version := a.save(t, id, `{"actions": {"message": {"min_interval_ms": 4000}, "comment": {"min_interval_ms": 4000}}}`)
+	eventually(t, "the edit waits", func() bool {
+		refused := slices.ContainsFunc(a.Status().Lanes, func(l policysync.LaneStatus) bool { return strings.Contains(l.Error, "TRYAGAIN") })
+		return refused && at.field(t, comment, "min_interval_ms") == "3000"
+	})
+	if err := a.Ready(); err != nil {
+		t.Errorf("a slot that moves counts as trouble: %v", err)
+	}
+	arrive()
+	for _, key := range []string{message, comment} {
+		eventually(t, key+" is live", func() bool { return at.field(t, key, "version") == strconv.FormatInt(version, 10) })
+	}
+	if c.Master(t, message) != c.Nodes[1] {
+		t.Error("the slot did not move")
+	}
+	wholeAndEqual(t, a)
 }
 
 // TestSentinelMasterKilled kills the master of a sentinel set: edits go on after the failover, and all ends equal.

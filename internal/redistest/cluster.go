@@ -226,6 +226,50 @@ func (c *Cluster) stop() {
 	}
 }
 
+// Move begins to move a key's slot from one master to another, with that key alone; the function that it returns moves the
+// rest and gives the slot away.
+func (c *Cluster) Move(tb testing.TB, key string, from, to *Server) (arrive func()) {
+	tb.Helper()
+	source, target := from.Client(), to.Client()
+	tb.Cleanup(func() { _, _ = source.Close(), target.Close() })
+	must := func(rdb *redis.Client, command ...any) {
+		tb.Helper()
+		if err := rdb.Do(tb.Context(), command...).Err(); err != nil {
+			tb.Fatalf("%v: %v", command, err)
+		}
+	}
+	slot, err := source.ClusterKeySlot(tb.Context(), key).Result()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	host, port, _ := strings.Cut(to.Addr, ":")
+	sourceID, targetID := c.id(from), c.id(to)
+	must(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", sourceID)
+	must(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", targetID)
+	must(source, "MIGRATE", host, port, key, 0, upLimit.Milliseconds())
+	return func() {
+		tb.Helper()
+		for left := c.inSlot(tb, source, slot); len(left) > 0; left = c.inSlot(tb, source, slot) {
+			for _, k := range left {
+				must(source, "MIGRATE", host, port, k, 0, upLimit.Milliseconds())
+			}
+		}
+		must(target, "CLUSTER", "SETSLOT", slot, "NODE", targetID)
+		must(source, "CLUSTER", "SETSLOT", slot, "NODE", targetID)
+	}
+}
+
+func (c *Cluster) inSlot(tb testing.TB, rdb *redis.Client, slot int64) []string {
+	tb.Helper()
+	keys, err := rdb.ClusterGetKeysInSlot(tb.Context(), int(slot), 1000).Result()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return keys
+}
+
+func (c *Cluster) id(s *Server) string { return c.ids[slices.Index(c.Nodes, s)] }
+
 // Freeze stops the server without ending it, as a hung machine does, until Thaw.
 func (s *Server) Freeze(tb testing.TB) {
 	tb.Helper()
