@@ -48,6 +48,7 @@ func rules() []rule {
 		{"POST", group + "/policy/versions/:version/restore", groupWrite, "", false},
 		{"GET", group + "/policy/diff", groupSee, "from to", false},
 		{"GET", group + "/exemptions", groupRead, searchQuery, false},
+		{"POST", group + "/exemptions/import", groupWrite, "", false},
 		{"GET", group + "/exemptions/:user_id", groupRead, "", false},
 		{"PUT", group + "/exemptions/:user_id", groupWrite, "", false},
 		{"DELETE", group + "/exemptions/:user_id", groupWrite, "", false},

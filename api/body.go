@@ -21,6 +21,7 @@ const maxBody = 1 << 20 // bytes
 // Body is a request's body, read but not judged: its faults come last in the order of answers.
 type Body struct {
 	data []byte
+	kind string // its content type, one that the operation takes
 	err  error
 }
 
@@ -33,21 +34,39 @@ func (binder) Bind(target any, c echo.Context) error {
 	if !ok {
 		return errors.New("api: the generated layer asks for a body that is not lazy")
 	}
-	body.data, body.err = readBody(c)
+	body.data, body.kind, body.err = readBody(c)
 	return nil
 }
 
-func readBody(c echo.Context) ([]byte, error) {
-	r := c.Request()
-	want := echo.MIMEApplicationJSON
-	if r.Method == http.MethodPatch {
-		want = "application/merge-patch+json"
+const (
+	mimeMergePatch = "application/merge-patch+json"
+	mimeCSV        = "text/csv"
+)
+
+// bodyKinds are the content types that an operation takes.
+func bodyKinds(method, path string) []string {
+	switch {
+	case method == http.MethodPatch:
+		return []string{mimeMergePatch}
+	case path == importPath:
+		return []string{echo.MIMEApplicationJSON, mimeCSV}
 	}
-	if !isType(r.Header, want) {
-		c.Response().Header().Set("Accept-Patch", "application/merge-patch+json")
-		return nil, policy.Errorf(codeMediaType, "the content type must be %s, in UTF-8 and not compressed", want)
+	return []string{echo.MIMEApplicationJSON}
+}
+
+func readBody(c echo.Context) (data []byte, kind string, err error) {
+	kinds := bodyKinds(c.Request().Method, c.Path())
+	at := slices.IndexFunc(kinds, func(kind string) bool { return isType(c.Request().Header, kind) })
+	if at < 0 {
+		c.Response().Header().Set("Accept-Patch", mimeMergePatch)
+		return nil, "", policy.Errorf(codeMediaType, "the content type must be %s, in UTF-8 and not compressed", strings.Join(kinds, " or "))
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	data, err = readAll(c)
+	return data, kinds[at], err
+}
+
+func readAll(c echo.Context) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, policy.Errorf(codeTooLarge, "the body must be at most %d bytes", maxBody)
 	}
@@ -79,18 +98,22 @@ func decode[T any](a *API, b *Body) (T, error) {
 	if err := policy.CheckJSON(data); err != nil {
 		return into, err
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil || members == nil {
-		return into, invalid(policy.FieldError{Code: "type", Detail: "the body must be a JSON object"})
-	}
-	faults := fill(reflect.ValueOf(&into).Elem(), members)
-	if len(faults) == 0 {
-		faults = a.tagFaults(into)
-	}
-	if len(faults) > 0 {
+	if faults := readObject(a, data, &into, "the body"); len(faults) > 0 {
 		return into, invalid(faults...)
 	}
 	return into, nil
+}
+
+// readObject reads a JSON object, called what in its faults, into a generated struct.
+func readObject[T any](a *API, data []byte, into *T, what string) []policy.FieldError {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil || members == nil {
+		return []policy.FieldError{{Code: "type", Detail: what + " must be a JSON object"}}
+	}
+	if faults := fill(reflect.ValueOf(into).Elem(), members); len(faults) > 0 {
+		return faults
+	}
+	return a.tagFaults(*into)
 }
 
 // invalid is a body with these faults.
@@ -177,6 +200,9 @@ func kindOf(t reflect.Type) string {
 	case reflect.Int64:
 		return "a whole number"
 	case reflect.Slice:
+		if t.Elem().Kind() != reflect.String {
+			return "a list"
+		}
 		return "a list of texts"
 	default:
 		return "a text"

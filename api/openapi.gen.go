@@ -537,6 +537,27 @@ type Exemption struct {
 	UserId    string     `json:"user_id"`
 }
 
+// ExemptionImport defines model for ExemptionImport.
+type ExemptionImport struct {
+	Items []ExemptionImportItem `json:"items"`
+}
+
+// ExemptionImportItem defines model for ExemptionImportItem.
+type ExemptionImportItem struct {
+	// ExpiresAt In the future; null or absent is no end.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500"`
+	UserId    string     `json:"user_id"`
+}
+
+// ExemptionImportResult Items are counted once; those in errors count in none of the others.
+type ExemptionImportResult struct {
+	Added     int64          `json:"added"`
+	Errors    []ProblemError `json:"errors"`
+	Unchanged int64          `json:"unchanged"`
+	Updated   int64          `json:"updated"`
+}
+
 // ExemptionInput defines model for ExemptionInput.
 type ExemptionInput struct {
 	// ExpiresAt In the future; null or absent is no end.
@@ -1295,6 +1316,29 @@ type ListExemptionsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ImportExemptionsJSONBody defines parameters for ImportExemptions.
+type ImportExemptionsJSONBody = Body
+
+// ImportExemptionsParams defines parameters for ImportExemptions.
+type ImportExemptionsParams struct {
+	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+	// current document when stale); honoured elsewhere.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // DeleteExemptionParams defines parameters for DeleteExemption.
 type DeleteExemptionParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
@@ -1543,6 +1587,9 @@ type PutGroupJSONRequestBody = PutGroupJSONBody
 // CheckJSONRequestBody defines body for Check for application/json ContentType.
 type CheckJSONRequestBody = CheckJSONBody
 
+// ImportExemptionsJSONRequestBody defines body for ImportExemptions for application/json ContentType.
+type ImportExemptionsJSONRequestBody = ImportExemptionsJSONBody
+
 // PutExemptionJSONRequestBody defines body for PutExemption for application/json ContentType.
 type PutExemptionJSONRequestBody = PutExemptionJSONBody
 
@@ -1611,6 +1658,9 @@ type ServerInterface interface {
 	// ListExemptions List exempt members
 	// (GET /v1/groups/{group_id}/exemptions)
 	ListExemptions(ctx echo.Context, groupId GroupID, params ListExemptionsParams) error
+	// ImportExemptions Exempt many members at once
+	// (POST /v1/groups/{group_id}/exemptions/import)
+	ImportExemptions(ctx echo.Context, groupId GroupID, params ImportExemptionsParams) error
 	// DeleteExemption End an exemption
 	// (DELETE /v1/groups/{group_id}/exemptions/{user_id})
 	DeleteExemption(ctx echo.Context, groupId GroupID, userId UserID, params DeleteExemptionParams) error
@@ -2236,6 +2286,87 @@ func (w *ServerInterfaceWrapper) ListExemptions(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListExemptions(ctx, groupId, params)
+	return err
+}
+
+// ImportExemptions converts echo context to params.
+func (w *ServerInterfaceWrapper) ImportExemptions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "group_id" -------------
+	var groupId GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "group_id", ctx.Param("group_id"), &groupId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ImportExemptionsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImportExemptions(ctx, groupId, params)
 	return err
 }
 
@@ -3401,6 +3532,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/v1/groups/:group_id/exemptions/:user_id", wrapper.DeleteExemption, options.OperationMiddlewares["DeleteExemption"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/exemptions/:user_id", wrapper.GetExemption, options.OperationMiddlewares["GetExemption"]...)
 	router.PUT(options.BaseURL+"/v1/groups/:group_id/exemptions/:user_id", wrapper.PutExemption, options.OperationMiddlewares["PutExemption"]...)
+	router.POST(options.BaseURL+"/v1/groups/:group_id/exemptions/import", wrapper.ImportExemptions, options.OperationMiddlewares["ImportExemptions"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/mutes", wrapper.ListMutes, options.OperationMiddlewares["ListMutes"]...)
 	router.DELETE(options.BaseURL+"/v1/groups/:group_id/mutes/:user_id", wrapper.LiftMute, options.OperationMiddlewares["LiftMute"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/mutes/:user_id", wrapper.GetMute, options.OperationMiddlewares["GetMute"]...)
@@ -4114,6 +4246,61 @@ type ListExemptionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListExemptionsdefaultApplicationProblemPlusJSONResponse) VisitListExemptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportExemptionsRequestObject struct {
+	GroupId GroupID `json:"group_id"`
+	Params  ImportExemptionsParams
+	Body    *ImportExemptionsJSONRequestBody
+}
+
+type ImportExemptionsResponseObject interface {
+	VisitImportExemptionsResponse(w http.ResponseWriter) error
+}
+
+type ImportExemptions200ResponseHeaders struct {
+	ETag *string
+}
+
+type ImportExemptions200JSONResponse struct {
+	Body    ExemptionImportResult
+	Headers ImportExemptions200ResponseHeaders
+}
+
+func (response ImportExemptions200JSONResponse) VisitImportExemptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportExemptionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ImportExemptionsdefaultApplicationProblemPlusJSONResponse) VisitImportExemptionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5462,6 +5649,9 @@ type StrictServerInterface interface {
 	// ListExemptions List exempt members
 	// (GET /v1/groups/{group_id}/exemptions)
 	ListExemptions(ctx context.Context, request ListExemptionsRequestObject) (ListExemptionsResponseObject, error)
+	// ImportExemptions Exempt many members at once
+	// (POST /v1/groups/{group_id}/exemptions/import)
+	ImportExemptions(ctx context.Context, request ImportExemptionsRequestObject) (ImportExemptionsResponseObject, error)
 	// DeleteExemption End an exemption
 	// (DELETE /v1/groups/{group_id}/exemptions/{user_id})
 	DeleteExemption(ctx context.Context, request DeleteExemptionRequestObject) (DeleteExemptionResponseObject, error)
@@ -5907,6 +6097,55 @@ func (sh *strictHandler) ListExemptions(ctx echo.Context, groupId GroupID, param
 		return err
 	} else if validResponse, ok := response.(ListExemptionsResponseObject); ok {
 		return validResponse.VisitListExemptionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ImportExemptions operation middleware
+func (sh *strictHandler) ImportExemptions(ctx echo.Context, groupId GroupID, params ImportExemptionsParams) error {
+	var request ImportExemptionsRequestObject
+
+	request.GroupId = groupId
+	request.Params = params
+
+	var body ImportExemptionsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImportExemptions(ctx.Request().Context(), request.(ImportExemptionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImportExemptions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImportExemptionsResponseObject); ok {
+		return validResponse.VisitImportExemptionsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

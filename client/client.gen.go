@@ -577,6 +577,27 @@ type Exemption struct {
 	UserId    string                       `json:"user_id"`
 }
 
+// ExemptionImport defines model for ExemptionImport.
+type ExemptionImport struct {
+	Items []ExemptionImportItem `json:"items"`
+}
+
+// ExemptionImportItem defines model for ExemptionImportItem.
+type ExemptionImportItem struct {
+	// ExpiresAt In the future; null or absent is no end.
+	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at,omitempty"`
+	Note      *string                      `json:"note,omitempty"`
+	UserId    string                       `json:"user_id"`
+}
+
+// ExemptionImportResult Items are counted once; those in errors count in none of the others.
+type ExemptionImportResult struct {
+	Added     int64          `json:"added"`
+	Errors    []ProblemError `json:"errors"`
+	Unchanged int64          `json:"unchanged"`
+	Updated   int64          `json:"updated"`
+}
+
 // ExemptionInput defines model for ExemptionInput.
 type ExemptionInput struct {
 	// ExpiresAt In the future; null or absent is no end.
@@ -1329,6 +1350,26 @@ type ListExemptionsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ImportExemptionsParams defines parameters for ImportExemptions.
+type ImportExemptionsParams struct {
+	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+	// current document when stale); honoured elsewhere.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // DeleteExemptionParams defines parameters for DeleteExemption.
 type DeleteExemptionParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
@@ -1546,6 +1587,9 @@ type PutGroupJSONRequestBody = GroupInput
 
 // CheckJSONRequestBody defines body for Check for application/json ContentType.
 type CheckJSONRequestBody = CheckInput
+
+// ImportExemptionsJSONRequestBody defines body for ImportExemptions for application/json ContentType.
+type ImportExemptionsJSONRequestBody = ExemptionImport
 
 // PutExemptionJSONRequestBody defines body for PutExemption for application/json ContentType.
 type PutExemptionJSONRequestBody = ExemptionInput
@@ -1788,6 +1832,40 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/groups/{group_id}/exemptions (the `ListExemptions` operationId).
 	ListExemptions(ctx context.Context, groupId GroupID, params *ListExemptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportExemptionsWithBody Exempt many members at once
+	//
+	// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+	// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+	// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+	// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+	// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+	// collection's tag moves by one, and not at all if nothing changes.
+	//
+	// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+	// left out. Item 0 is the record behind the header.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+	ImportExemptionsWithBody(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportExemptions Exempt many members at once
+	//
+	// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+	// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+	// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+	// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+	// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+	// collection's tag moves by one, and not at all if nothing changes.
+	//
+	// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+	// left out. Item 0 is the record behind the header.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+	ImportExemptions(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, body ImportExemptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteExemption End an exemption
 	//
@@ -2406,6 +2484,60 @@ func (c *Client) Check(ctx context.Context, groupId GroupID, body CheckJSONReque
 // Corresponds with GET /v1/groups/{group_id}/exemptions (the `ListExemptions` operationId).
 func (c *Client) ListExemptions(ctx context.Context, groupId GroupID, params *ListExemptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListExemptionsRequest(c.Server, groupId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportExemptionsWithBody Exempt many members at once
+//
+// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+// collection's tag moves by one, and not at all if nothing changes.
+//
+// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+// left out. Item 0 is the record behind the header.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+func (c *Client) ImportExemptionsWithBody(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportExemptionsRequestWithBody(c.Server, groupId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportExemptions Exempt many members at once
+//
+// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+// collection's tag moves by one, and not at all if nothing changes.
+//
+// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+// left out. Item 0 is the record behind the header.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+func (c *Client) ImportExemptions(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, body ImportExemptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportExemptionsRequest(c.Server, groupId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4194,6 +4326,101 @@ func NewListExemptionsRequest(server string, groupId GroupID, params *ListExempt
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewImportExemptionsRequest calls the generic ImportExemptions builder with application/json body
+func NewImportExemptionsRequest(server string, groupId GroupID, params *ImportExemptionsParams, body ImportExemptionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewImportExemptionsRequestWithBody(server, groupId, params, "application/json", bodyReader)
+}
+
+// NewImportExemptionsRequestWithBody constructs an http.Request for the ImportExemptions method, with any body, and a specified content type
+func NewImportExemptionsRequestWithBody(server string, groupId GroupID, params *ImportExemptionsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "group_id", groupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/groups/%s/exemptions/import", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.Prefer != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam1)
+		}
+
+		if params.PacekeeperReason != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam2)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam3 string
+
+			headerParam3, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam3)
+		}
+
 	}
 
 	return req, nil
@@ -6132,6 +6359,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/groups/{group_id}/exemptions (the `ListExemptions` operationId).
 	ListExemptionsWithResponse(ctx context.Context, groupId GroupID, params *ListExemptionsParams, reqEditors ...RequestEditorFn) (*ListExemptionsResponse, error)
 
+	// ImportExemptionsWithBodyWithResponse Exempt many members at once
+	//
+	// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+	// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+	// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+	// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+	// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+	// collection's tag moves by one, and not at all if nothing changes.
+	//
+	// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+	// left out. Item 0 is the record behind the header.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+	ImportExemptionsWithBodyWithResponse(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportExemptionsResponse, error)
+
+	// ImportExemptionsWithResponse Exempt many members at once
+	//
+	// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+	// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+	// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+	// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+	// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+	// collection's tag moves by one, and not at all if nothing changes.
+	//
+	// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+	// left out. Item 0 is the record behind the header.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+	ImportExemptionsWithResponse(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, body ImportExemptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportExemptionsResponse, error)
+
 	// DeleteExemptionWithResponse End an exemption
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7472,6 +7733,69 @@ func (r ListExemptionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListExemptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ImportExemptionsResponse200Headers the declared response headers of an HTTP 200 response for ImportExemptions
+type ImportExemptionsResponse200Headers struct {
+	CacheControl *string
+	ETag         *string
+}
+
+// ImportExemptionsResponseDefaultHeaders the declared response headers of an HTTP default response for ImportExemptions
+type ImportExemptionsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ImportExemptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ExemptionImportResult
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ImportExemptionsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ImportExemptionsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ImportExemptionsResponse) GetJSON200() *ExemptionImportResult {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ImportExemptionsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ImportExemptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ImportExemptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImportExemptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ImportExemptionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9520,6 +9844,52 @@ func (c *ClientWithResponses) ListExemptionsWithResponse(ctx context.Context, gr
 	return ParseListExemptionsResponse(rsp)
 }
 
+// ImportExemptionsWithBodyWithResponse Exempt many members at once
+//
+// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+// collection's tag moves by one, and not at all if nothing changes.
+//
+// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+// left out. Item 0 is the record behind the header.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+func (c *ClientWithResponses) ImportExemptionsWithBodyWithResponse(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportExemptionsResponse, error) {
+	rsp, err := c.ImportExemptionsWithBody(ctx, groupId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportExemptionsResponse(rsp)
+}
+
+// ImportExemptionsWithResponse Exempt many members at once
+//
+// Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+// own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+// the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+// or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+// and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+// collection's tag moves by one, and not at all if nothing changes.
+//
+// CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+// left out. Item 0 is the record behind the header.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/groups/{group_id}/exemptions/import (the `ImportExemptions` operationId).
+func (c *ClientWithResponses) ImportExemptionsWithResponse(ctx context.Context, groupId GroupID, params *ImportExemptionsParams, body ImportExemptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportExemptionsResponse, error) {
+	rsp, err := c.ImportExemptions(ctx, groupId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportExemptionsResponse(rsp)
+}
+
 // DeleteExemptionWithResponse End an exemption
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11005,6 +11375,69 @@ func ParseListExemptionsResponse(rsp *http.Response) (*ListExemptionsResponse, e
 		response.Headers200 = &headers
 	case true:
 		var headers ListExemptionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseImportExemptionsResponse parses an HTTP response from a ImportExemptionsWithResponse call
+func ParseImportExemptionsResponse(rsp *http.Response) (*ImportExemptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImportExemptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ExemptionImportResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ImportExemptionsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ImportExemptionsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

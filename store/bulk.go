@@ -24,8 +24,12 @@ func columnOf[R, T any](rows []R, name, kind string, get func(*R) T) column {
 	return column{name: name, kind: kind, values: values, at: func(i int) any { return values[i] }}
 }
 
-// insertAll inserts n rows, given by their columns, with rest behind the values ("ON CONFLICT …"). Postgres takes an array for each
-// column, which needs neither a parameter for each value nor a plan for each number of rows; SQLite takes rows.
+// rowsOfSQLite is how many rows one statement brings to SQLite: its driver looks through all parameters for each of them.
+const rowsOfSQLite = 10
+
+// insertAll inserts n rows, given by their columns, with rest behind the values ("ON CONFLICT …"). Postgres takes an
+// array for each column, which needs neither a parameter for each value nor a plan for each number of rows; SQLite takes
+// rows.
 func (t *tx) insertAll(table string, n int, rest string, columns ...column) error {
 	if n == 0 {
 		return nil
@@ -38,8 +42,8 @@ func (t *tx) insertAll(table string, n int, rest string, columns ...column) erro
 	if t.store.dialect.postgres {
 		return t.insertArrays(into, rest, columns)
 	}
-	for start := 0; start < n; start += chunkSize {
-		end := min(start+chunkSize, n)
+	for start := 0; start < n; start += rowsOfSQLite {
+		end := min(start+rowsOfSQLite, n)
 		args := make([]any, 0, (end-start)*len(columns))
 		for i := start; i < end; i++ {
 			for _, c := range columns {

@@ -40,6 +40,14 @@ func (e *Exemption) json() string {
 	}{e.UserID, jsonTime(e.ExpiresAt), e.Note, e.GrantedBy, jsonTime(e.GrantedAt)})
 }
 
+// same reports that putting other would change nothing.
+func (e *Exemption) same(other Exemption) bool {
+	return e.ExpiresAt.Equal(other.ExpiresAt) && e.Note == other.Note
+}
+
+// cut is a moment as both databases keep it.
+func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
 const selectExemption = "SELECT user_id, expires_at, note, granted_by, granted_at FROM exemptions WHERE group_id = ?"
 
 func findExemption(db *gorm.DB, groupID, userID string) (*Exemption, error) {
@@ -59,7 +67,7 @@ func (s *Store) PutExemption(ctx context.Context, a Actor, groupID string, m Mat
 	if err := policy.CheckID("/user_id", e.UserID); err != nil {
 		return r, err
 	}
-	e.ExpiresAt = e.ExpiresAt.UTC().Truncate(time.Microsecond)
+	e.ExpiresAt = cut(e.ExpiresAt)
 	err = s.write(ctx, func(t *tx) error {
 		g, err := t.lockLiveGroup(groupID)
 		if err != nil {
@@ -73,7 +81,7 @@ func (s *Store) PutExemption(ctx context.Context, a Actor, groupID string, m Mat
 		if err != nil {
 			return err
 		}
-		if before != nil && before.ExpiresAt.Equal(e.ExpiresAt) && before.Note == e.Note {
+		if before != nil && before.same(e) {
 			r.Exemption = *before
 			return nil
 		}
@@ -96,10 +104,9 @@ func (t *tx) putExemption(a Actor, g groupRow, before *Exemption, e Exemption) e
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (group_id, user_id) DO UPDATE SET expires_at = excluded.expires_at,
 			note = excluded.note, granted_by = excluded.granted_by, granted_at = excluded.granted_at`,
 		g.ID, e.UserID, micros(e.ExpiresAt), e.Note, e.GrantedBy, e.GrantedAt.UnixMicro())
-	t.countExemptions(a, g, added, entry{
+	return t.countExemptions(a, g, added, entry{
 		action: action, target: e.UserID, groupID: g.ID, before: before.json(), after: e.json(),
 	})
-	return nil
 }
 
 // roomFor refuses more entries than the bounds allow.
@@ -118,13 +125,23 @@ func (t *tx) roomFor(count int64) error {
 	}
 }
 
-// countExemptions moves the collection's counter, writes the audit entry and tells Redis.
-func (t *tx) countExemptions(a Actor, g groupRow, added int64, e entry) {
+// countExemptions moves the collection's counter, writes the audit entry of one change and tells Redis.
+func (t *tx) countExemptions(a Actor, g groupRow, added int64, e entry) error {
+	t.audit(a, e)
+	return t.moveExemptions(g, added, []string{e.target})
+}
+
+// moveExemptions moves the collection's counter by one, whatever number of users changed, and tells Redis of them.
+func (t *tx) moveExemptions(g groupRow, added int64, users []string) error {
 	version := g.ExemptionsVersion + 1
 	t.finally("UPDATE groups SET exemptions_version = ?, exemptions_count = exemptions_count + ? WHERE id = ?",
 		version, added, g.ID)
-	t.audit(a, e)
-	t.enqueue(Change{Kind: KindExemptions, GroupID: g.ID, UserID: e.target, Version: version})
+	c := Change{Kind: KindExemptions, GroupID: g.ID, Version: version}
+	if len(users) == 1 {
+		c.UserID = users[0]
+	}
+	t.enqueue(t.store.newChange(t.store.now(), c)) // not the moment at which a long import began: its lease would be over
+	return t.noteChanges(g.ID, version, users)
 }
 
 // RemoveExemption removes an entry and returns the collection's counter. CodeNotFound, CodeArchived, CodeStale.
@@ -146,10 +163,9 @@ func (s *Store) RemoveExemption(ctx context.Context, a Actor, groupID string, m 
 			return errStale("the exemptions")
 		}
 		t.finally("DELETE FROM exemptions WHERE group_id = ? AND user_id = ?", groupID, userID)
-		t.countExemptions(a, g, -1, entry{
+		return t.countExemptions(a, g, -1, entry{
 			action: "exemption.remove", target: userID, groupID: groupID, before: before.json(),
 		})
-		return nil
 	})
 	return version, err
 }

@@ -299,6 +299,18 @@ type ExemptionSet struct {
 	Entries []ExemptionEntry
 }
 
+// ExemptionDelta is what a group's collection needs to come from the order Base to Order: the entries to put, as they are
+// at Order, and the users to remove. Without Known the changes cannot be told, and the whole collection is needed.
+type ExemptionDelta struct {
+	GroupID string
+	Base    int64
+	Order   int64
+	Count   int64 // entries of the whole collection at Order
+	Known   bool
+	Put     []ExemptionEntry
+	Removed []string
+}
+
 // ExemptionEntry is a user with the end of the exemption in Unix ms, 0 = no end.
 type ExemptionEntry struct {
 	UserID    string
