@@ -13,6 +13,7 @@ type Result int64
 
 // The results of a publication.
 const (
+	Behind  Result = -2 // of a change: what is stored is not what it builds on
 	Older   Result = -1 // a newer one stays
 	Same    Result = 0  // it was there already
 	Written Result = 1
@@ -110,11 +111,7 @@ func (p *Publisher) exemptions(
 	args := make([]any, 0, 2+2*len(entries))
 	args = append(args, itoa(order), seen)
 	for _, e := range entries {
-		expiry := "inf"
-		if e.ExpiresMS > 0 {
-			expiry = itoa(e.ExpiresMS)
-		}
-		args = append(args, expiry, e.User)
+		args = append(args, e.expiry(), e.User)
 	}
 	n, err := p.scripts.exempt.Run(ctx, p.rdb, []string{p.keys.Exempt(group), p.keys.ExemptV(group)}, args...).Int64()
 	if err != nil {

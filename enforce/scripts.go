@@ -14,6 +14,8 @@ var (
 	publishSource string
 	//go:embed exempt.lua
 	exemptSource string
+	//go:embed exempt_delta.lua
+	exemptDeltaSource string
 	//go:embed mute.lua
 	muteSource string
 	//go:embed ban.lua
@@ -39,15 +41,16 @@ func packedCheckScript() string { return strings.Replace(checkSource, tupleAllow
 
 // publisherScripts are the scripts of the control plane.
 type publisherScripts struct {
-	publish, exempt, mute, ban, epoch *redis.Script
+	publish, exempt, exemptDelta, mute, ban, epoch *redis.Script
 }
 
 func newPublisherScripts() publisherScripts {
 	return publisherScripts{
-		publish: redis.NewScript(publishSource),
-		exempt:  redis.NewScript(exemptSource),
-		mute:    redis.NewScript(muteSource),
-		ban:     redis.NewScript(banSource),
-		epoch:   redis.NewScript(epochSource),
+		publish:     redis.NewScript(publishSource),
+		exempt:      redis.NewScript(exemptSource),
+		exemptDelta: redis.NewScript(exemptDeltaSource),
+		mute:        redis.NewScript(muteSource),
+		ban:         redis.NewScript(banSource),
+		epoch:       redis.NewScript(epochSource),
 	}
 }

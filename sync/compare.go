@@ -123,7 +123,7 @@ func compareExemptions(set store.ExemptionSet, st enforce.StoredExemptions) stri
 		return driftType
 	case st.Order > set.Order:
 		return driftAhead
-	case !st.Holds(exemptEntries(set)), set.Version > 0 && (!st.Versioned || st.Order != set.Order):
+	case !st.Holds(exemptEntries(set.Entries)), set.Version > 0 && (!st.Versioned || st.Order != set.Order):
 		return driftExemptions
 	}
 	return ""

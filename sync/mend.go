@@ -54,7 +54,7 @@ func (w *walk) write(ctx context.Context, shard uint8, found []drift) (written [
 			continue
 		}
 		err := w.sync.callShard(ctx, shard, func(ctx context.Context) error {
-			result, err := w.sync.publisher.RepairExemptions(ctx, d.group, d.exempt.Order, d.mark.seen, exemptEntries(*d.exempt))
+			result, err := w.sync.publisher.RepairExemptions(ctx, d.group, d.exempt.Order, d.mark.seen, exemptEntries(d.exempt.Entries))
 			if err == nil && result == enforce.Written {
 				written = append(written, d)
 			}

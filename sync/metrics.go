@@ -115,6 +115,8 @@ func resultName(r enforce.Result) string {
 		return "same"
 	case enforce.Older:
 		return "older"
+	case enforce.Behind:
+		return "behind"
 	}
 	return "unknown"
 }

@@ -98,38 +98,6 @@ func (j *job) lag(now time.Time) time.Duration {
 	return max(0, now.Sub(newest))
 }
 
-// publishExemptions publishes the whole collection of each job that has a change of it. That of an archived group counts
-// as empty.
-func (s *Sync) publishExemptions(ctx context.Context, jobs []*job) error {
-	picked := withKind(jobs, store.KindExemptions)
-	if len(picked) == 0 {
-		return nil
-	}
-	sets, err := s.store.ExemptionSets(ctx, slices.Collect(maps.Keys(picked)))
-	if err != nil {
-		return fmt.Errorf("read exemptions: %w", err)
-	}
-	return s.publishSets(ctx, sets)
-}
-
-func (s *Sync) publishSets(ctx context.Context, sets []store.ExemptionSet) error {
-	return inParallel(len(sets), func(i int) error {
-		set := sets[i]
-		return s.callShard(ctx, set.Shard, func(ctx context.Context) error {
-			_, err := s.publisher.PublishExemptions(ctx, set.GroupID, set.Order, exemptEntries(set))
-			return err
-		})
-	})
-}
-
-func exemptEntries(set store.ExemptionSet) []enforce.ExemptEntry {
-	entries := make([]enforce.ExemptEntry, 0, len(set.Entries))
-	for _, e := range set.Entries {
-		entries = append(entries, enforce.ExemptEntry{User: e.UserID, ExpiresMS: e.ExpiresMS})
-	}
-	return entries
-}
-
 func isNotFound(err error) bool {
 	var e *policy.Error
 	return errors.As(err, &e) && e.Code == policy.CodeNotFound
