@@ -186,8 +186,8 @@ func (s *Sync) take(looks *[enforce.Shards]enforce.ShardLook) error {
 			}
 		}
 	}
-	s.breaker.open(away)
-	if len(away) > 0 {
+	if len(away) > 0 { // of one server, to open any is to open all
+		s.breaker.open(away)
 		s.metrics.redisUp.Set(0)
 	}
 	if !s.breaker.whole || len(away) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/internal/redistest"
 	"github.com/pacekeeper/pacekeeper/store"
+	policysync "github.com/pacekeeper/pacekeeper/sync"
 )
 
 // own is a site whose Redis is the test's alone.
@@ -105,4 +106,32 @@ func TestRedisComesBackOlder(t *testing.T) {
 	eventually(t, "mute and ban are lifted", func() bool {
 		return at.peek(t, "g1", "u1").Code != 12 && at.like(t, "g1", "u2").Code != 13
 	})
+}
+
+// TestAHealthyLookAsksForNothing looks at one server many times: nothing counts as away meanwhile, and no pass over the
+// fleet is asked for.
+func TestAHealthyLookAsksForNothing(t *testing.T) {
+	t.Parallel()
+	a := start(t, real(t), rarely, func(c *policysync.Config) { c.EpochEvery = time.Millisecond })
+	look := func() (at time.Time) {
+		for _, lane := range a.Status().Lanes {
+			if lane.Name == "epochs" {
+				at = lane.At
+			}
+		}
+		return at
+	}
+	looks := func(n int) {
+		for range n {
+			before := look()
+			eventually(t, "another look", func() bool { return look().After(before) })
+		}
+	}
+	looks(10)
+	eventually(t, "what the start asked for is done", func() bool { return !a.Status().LastPass.Running })
+	pass := a.Status().LastPass
+	looks(20)
+	if got := a.Status(); !got.RedisOK || got.LastPass.Running || !got.LastPass.At.Equal(pass.At) {
+		t.Errorf("after the start's pass %+v came %+v", pass, got.LastPass)
+	}
 }

@@ -233,6 +233,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/groups/{group_id}/exemptions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exempt many members at once
+         * @description Adds and replaces, never removes. Good items are applied in one transaction, each change with an audit entry of its
+         *     own; bad ones are left out and listed in `errors` with a pointer (`/items/17/user_id`). Of items that name one user
+         *     the first counts, and each further one is listed with the place of the first. `Prefer: handling=strict` applies all
+         *     or, with the same list as a 422, nothing. A group that would have more than `exemptions_max` of the bounds is 422,
+         *     and nothing is applied; replacing counts for nothing. `If-Match` is honoured, not needed; however many items, the
+         *     collection's tag moves by one, and not at all if nothing changes.
+         *
+         *     CSV has a header of `user_id`, then any of `expires_at` and `note`, in any order; an empty cell is a member that is
+         *     left out. Item 0 is the record behind the header.
+         */
+        post: operations["ImportExemptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/groups/{group_id}/exemptions/{user_id}": {
         parameters: {
             query?: never;
@@ -1108,6 +1142,28 @@ export interface components {
              */
             expires_at?: string | null;
             note?: string;
+        };
+        ExemptionImport: {
+            items: components["schemas"]["ExemptionImportItem"][];
+        };
+        ExemptionImportItem: {
+            user_id: string;
+            /**
+             * Format: date-time
+             * @description In the future; null or absent is no end.
+             */
+            expires_at?: string | null;
+            note?: string;
+        };
+        /** @description Items are counted once; those in errors count in none of the others. */
+        ExemptionImportResult: {
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            updated: number;
+            /** Format: int64 */
+            unchanged: number;
+            errors: components["schemas"]["ProblemError"][];
         };
         ExemptionList: {
             items: components["schemas"]["Exemption"][];
@@ -2367,6 +2423,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExemptionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ImportExemptions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
+                 *     current document when stale); honoured elsewhere.
+                 * @example "1"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+                 *     live in Redis; without it a write waits 25 ms and may then say `pending`.
+                 * @example wait=5, handling=strict
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+                /**
+                 * @description Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+                 *     body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+                 *     `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+                 *     Nothing is kept of a request that was refused.
+                 * @example 7d0f6c1e-3f0e-4a55-9d0e-5b1d6f2f9a10
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExemptionImport"];
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description What became of the items. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExemptionImportResult"];
                 };
             };
             default: components["responses"]["Problem"];
