@@ -136,15 +136,13 @@ func newTable(w io.Writer) table {
 }
 
 func (t table) record(r policy.AuditRecord) error {
-	sums := [...][]byte{r.Who.Salt, r.What.Salt, r.Who.Digest, r.What.Digest, r.MAC}
 	row := []string{
 		r.ID, strconv.FormatInt(r.Seq, 10), r.At(), r.Actor, r.Role, r.Channel, r.Action, r.Target, r.GroupID, r.Before, r.After,
 		r.Reason, r.RequestID, r.Address, strings.Join(r.Erased(), " "),
+		hex.EncodeToString(r.Who.Salt), hex.EncodeToString(r.What.Salt), r.Who.Proof(), r.What.Proof(), hex.EncodeToString(r.MAC),
+		r.PrevHash, r.Hash,
 	}
-	for _, sum := range sums {
-		row = append(row, hex.EncodeToString(sum))
-	}
-	return t.print(append(row, r.PrevHash, r.Hash))
+	return t.print(row)
 }
 
 // end prints the footer as a row whose first cell says so.

@@ -32,16 +32,16 @@ type AuditRecord struct {
 
 // AuditSeal stands for a personal part of an entry: a salt as long as the texts are there; the digest instead once they
 // are erased.
-type AuditSeal struct{ Salt, Digest []byte }
+type AuditSeal struct {
+	Salt, Digest []byte
+	Erasure      string // who erased them: "<id of the erasing entry>:<MAC as hex>"; "" = not erased
+}
 
 // AuditSaltBytes is the length of a salt.
 const AuditSaltBytes = 16
 
 // Erased says that the texts were erased.
 func (s AuditSeal) Erased() bool { return s.Digest != nil }
-
-// Erase is the seal that stays when the texts go.
-func (s AuditSeal) Erase(texts ...string) AuditSeal { return AuditSeal{Digest: s.digest(texts)} }
 
 // digest is the salted digest of the texts. A seal that has both or none of its parts, or has texts although they were
 // erased, has a digest that belongs to nothing.
@@ -57,20 +57,6 @@ func (s AuditSeal) digest(texts []string) []byte {
 		c = c.text(text)
 	}
 	return c.sum()
-}
-
-// EraseWho returns the record without actor and address.
-func (r AuditRecord) EraseWho() AuditRecord {
-	r.Who = r.Who.Erase(r.Actor, r.Address)
-	r.Actor, r.Address = "", ""
-	return r
-}
-
-// EraseWhat returns the record without target, before, after and reason.
-func (r AuditRecord) EraseWhat() AuditRecord {
-	r.What = r.What.Erase(r.Target, r.Before, r.After, r.Reason)
-	r.Target, r.Before, r.After, r.Reason = "", "", "", ""
-	return r
 }
 
 // content is the digest of what the entry says, whatever its number.

@@ -22,9 +22,11 @@ type AuditChain struct {
 	// Known are heads that the chain must contain.
 	Known []AuditHead
 
-	Entries int64 // found good so far
-	Erased  int64 // of them, those of which a part was erased
-	last    AuditHead
+	Entries    int64            // found good so far
+	Erased     int64            // of them, those of which a part was erased
+	ErasedSeqs []int64          // their numbers, the first 1,000
+	owing      map[string]int64 // id of an erasing entry that must follow → the first entry that it erased
+	last       AuditHead
 }
 
 // Next checks one entry; nil = good.
@@ -48,11 +50,11 @@ func (c *AuditChain) Next(r AuditRecord) *AuditFault {
 	case slices.ContainsFunc(c.Known, head.unlike):
 		return fault(r.Seq, "a known head has another hash here: the log was rewritten")
 	}
+	if bad := c.noteErasure(r); bad != nil {
+		return bad
+	}
 	c.last = head
 	c.Entries++
-	if r.Who.Erased() || r.What.Erased() {
-		c.Erased++
-	}
 	return nil
 }
 
@@ -76,7 +78,7 @@ func (c *AuditChain) End(head AuditHead, mac string) *AuditFault {
 	if c.Key != nil && !head.Signed(c.Key, mac) {
 		return fault(head.Seq, "the head is not signed with this key: forged, or signed with another key")
 	}
-	return nil
+	return c.unrecorded()
 }
 
 func fault(seq int64, why string) *AuditFault { return &AuditFault{Seq: seq, Why: why} }

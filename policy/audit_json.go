@@ -39,10 +39,10 @@ const auditTime = "2006-01-02T15:04:05.000000Z"
 func (r AuditRecord) Erased() []string {
 	parts := []string{}
 	if r.Who.Erased() {
-		parts = append(parts, "who")
+		parts = append(parts, AuditWho)
 	}
 	if r.What.Erased() {
-		parts = append(parts, "what")
+		parts = append(parts, AuditWhat)
 	}
 	return parts
 }
@@ -77,8 +77,8 @@ func (r AuditRecord) JSON() []byte {
 	p.strings(r.Erased())
 	p.hexField("who_salt", r.Who.Salt)
 	p.hexField("what_salt", r.What.Salt)
-	p.hexField("who_digest", r.Who.Digest)
-	p.hexField("what_digest", r.What.Digest)
+	p.textField("who_digest", r.Who.Proof())
+	p.textField("what_digest", r.What.Proof())
 	p.hexField("mac", r.MAC)
 	p.textField("prev_hash", r.PrevHash)
 	p.textField("hash", r.Hash)
@@ -121,8 +121,8 @@ func ParseAuditRecord(line []byte) (AuditRecord, error) {
 	r := AuditRecord{
 		ID: l.ID, Seq: l.Seq, AtMicros: at.UnixMicro(), Actor: l.Actor, Role: l.Role, Channel: l.Channel, Action: l.Action,
 		Target: l.Target, Before: keptValue(l.Before), After: keptValue(l.After), Reason: l.Reason, RequestID: l.RequestID,
-		Address: l.Address, Who: AuditSeal{fromHex(l.WhoSalt), fromHex(l.WhoDigest)},
-		What: AuditSeal{fromHex(l.WhatSalt), fromHex(l.WhatDigest)}, MAC: fromHex(l.MAC), PrevHash: l.PrevHash, Hash: l.Hash,
+		Address: l.Address, Who: parseSeal(l.WhoSalt, l.WhoDigest),
+		What: parseSeal(l.WhatSalt, l.WhatDigest), MAC: fromHex(l.MAC), PrevHash: l.PrevHash, Hash: l.Hash,
 	}
 	if l.GroupID != nil {
 		r.GroupID = *l.GroupID
@@ -131,6 +131,11 @@ func ParseAuditRecord(line []byte) (AuditRecord, error) {
 		return AuditRecord{}, Errorf(CodeMalformed, "not an entry as exports have it: the line was edited")
 	}
 	return r, nil
+}
+
+func parseSeal(salt, proof string) AuditSeal {
+	digest, erasure, _ := strings.Cut(proof, ":")
+	return AuditSeal{Salt: fromHex(salt), Digest: fromHex(digest), Erasure: erasure}
 }
 
 func keptValue(value json.RawMessage) string {

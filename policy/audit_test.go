@@ -62,10 +62,64 @@ func TestAuditHashCoversEveryField(t *testing.T) {
 	}
 }
 
+func eraseKey() []byte { return []byte(strings.Repeat("k", 32)) }
+
+// TestC62_ErasureNeedsItsRecord erases entries of a chain in every way that the key, or its lack, allows.
+func TestC62_ErasureNeedsItsRecord(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		erase func(*policy.AuditRecord)
+		drop  bool // the erasing entry
+		want  string
+	}{
+		"with its record": {func(r *policy.AuditRecord) { *r = r.EraseWho(eraseKey(), "e1").EraseWhat(eraseKey(), "e1") }, false, ""},
+		"record gone":     {func(r *policy.AuditRecord) { *r = r.EraseWho(eraseKey(), "e1") }, true, "is not there"},
+		"another record":  {func(r *policy.AuditRecord) { *r = r.EraseWho(eraseKey(), "e2") }, false, "is not there"},
+		"another key":     {func(r *policy.AuditRecord) { *r = r.EraseWho([]byte("guessed"), "e1") }, false, "without a record"},
+		"without a proof": {func(r *policy.AuditRecord) { *r = r.EraseWho(eraseKey(), "e1"); r.Who.Erasure = "" }, false, "without a record"},
+		"proof of another part": {func(r *policy.AuditRecord) {
+			what := r.EraseWhat(eraseKey(), "e1").What.Erasure
+			*r = r.EraseWho(eraseKey(), "e1")
+			r.Who.Erasure = what
+		}, false, "without a record"},
+		"proof of another entry": {func(r *policy.AuditRecord) {
+			other := *r
+			other.ID = "another"
+			*r = r.EraseWhat(eraseKey(), "e1")
+			r.What.Erasure = other.EraseWhat(eraseKey(), "e1").What.Erasure
+		}, false, "without a record"},
+		"proof, but not erased": {func(r *policy.AuditRecord) { r.Who.Erasure = r.EraseWho(eraseKey(), "e1").Who.Erasure }, false, "without a record"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := auditRecord()
+			first.MAC, first.Hash = first.Sign(eraseKey()), first.Link("")
+			record := policy.AuditRecord{ID: "e1", Seq: 2, Action: policy.AuditErase, PrevHash: first.Hash}
+			if test.drop {
+				record.ID = "e3"
+			}
+			record.MAC, record.Hash = record.Sign(eraseKey()), record.Link(first.Hash)
+			test.erase(&first)
+			chain := policy.AuditChain{Key: eraseKey()}
+			bad := chain.Next(first)
+			if bad == nil {
+				bad = chain.Next(record)
+			}
+			head := policy.AuditHead{Seq: 2, Hash: record.Hash}
+			if bad == nil {
+				bad = chain.End(head, head.Sign(eraseKey()))
+			}
+			if (bad == nil) != (test.want == "") || bad != nil && (bad.Seq != 1 || !strings.Contains(bad.Why, test.want)) {
+				t.Errorf("verdict %+v, want %q", bad, test.want)
+			}
+		})
+	}
+}
+
 func TestAuditErasedKeepsItsHash(t *testing.T) {
 	t.Parallel()
 	r := auditRecord()
-	erased := r.EraseWho().EraseWhat()
+	erased := r.EraseWho(eraseKey(), "e1").EraseWhat(eraseKey(), "e1")
 	if erased.Link("") != r.Link("") || erased.Actor+erased.Target+erased.Before+erased.After+erased.Reason+erased.Address != "" {
 		t.Errorf("erased: %+v", erased)
 	}
@@ -86,7 +140,7 @@ func TestAuditLineRoundTrip(t *testing.T) {
 	whole := auditRecord()
 	whole.MAC, whole.Hash = []byte("mac"), whole.Link("")
 	bare := policy.AuditRecord{ID: "x", Seq: 2, After: `{"a":"<\u0001>"}`, PrevHash: whole.Hash}
-	for _, r := range []policy.AuditRecord{whole, bare, whole.EraseWho(), whole.EraseWhat()} {
+	for _, r := range []policy.AuditRecord{whole, bare, whole.EraseWho(eraseKey(), "e1"), whole.EraseWhat(eraseKey(), "e1")} {
 		got, err := policy.ParseAuditRecord(r.JSON())
 		if err != nil {
 			t.Fatal(err)
@@ -103,6 +157,18 @@ func TestAuditLineRoundTrip(t *testing.T) {
 	} {
 		if _, err := policy.ParseAuditRecord([]byte(edited)); err == nil {
 			t.Errorf("takes %s", edited)
+		}
+	}
+}
+
+func TestMentionsID(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"u1": true, "ask u1.": true, "u1, u2": true, "(u1)": true, "@u1": false, "u1: wait": true, "xu1 u1": true, "对u1禁言": true,
+		"u10": false, "au1": false, "u1-b": false, "u1.b": false, "": false, "u": false, "u1:b": false,
+	} {
+		if got := policy.MentionsID(text, "u1"); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }

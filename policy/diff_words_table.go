@@ -109,6 +109,8 @@ func recordWords() map[string]settingWord {
 		"mutes":       {"Mutes erased", "已清除的禁言", wording.plain, false},
 		"bans":        {"Bans erased", "已清除的禁止", wording.plain, false},
 		"entries":     {"Audit entries erased", "已清除的审计条目", wording.plain, false},
+		"sessions":    {"Sessions ended", "已结束的会话", wording.plain, false},
+		"mentions":    {"Other places erased", "已清除的其他记录", wording.plain, false},
 		"generation":  {"Generation", "世代", wording.plain, false},
 	}
 }

@@ -36,6 +36,10 @@ func (t *tx) audit(a Actor, e entry) {
 		t.fault = err
 		return
 	}
+	t.insertRecord(r)
+}
+
+func (t *tx) insertRecord(r policy.AuditRecord) {
 	t.finally(insertAudit+"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')",
 		r.ID, r.AtMicros, r.Actor, r.Role, r.Channel, r.Action, r.Target, r.GroupID, r.Before, r.After, r.Reason, r.RequestID,
 		r.Address, r.Who.Salt, r.What.Salt, r.MAC)

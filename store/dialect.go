@@ -48,6 +48,14 @@ func (d dialect) contains(column string) string {
 	return "strpos(lower(" + column + "), lower(?)) > 0"
 }
 
+// holds is the condition that a column holds the parameter, letter by letter.
+func (d dialect) holds(column string) string {
+	if !d.postgres {
+		return "instr(" + column + ", ?) > 0"
+	}
+	return "strpos(" + column + ", ?) > 0"
+}
+
 // hasWord is the condition that a column of words with spaces between them has the parameter as a word; on Postgres by the
 // index over the words.
 func (d dialect) hasWord(column string) string {

@@ -73,7 +73,8 @@ func (x *AuditExport) Next(ctx context.Context) (page []policy.AuditRecord, err 
 const underived = "-"
 
 const selectAudit = `SELECT id, COALESCE(seq, 0), at, actor, role, channel, action, target, group_id, before, after, reason,
-	request_id, address, who_salt, what_salt, who_digest, what_digest, mac, prev_hash, hash, COALESCE(changed, '` + underived + `') FROM audit_entries `
+	request_id, address, who_salt, what_salt, who_digest, what_digest, mac, prev_hash, hash, COALESCE(changed, '` + underived + `'),
+	COALESCE(who_erasure, ''), COALESCE(what_erasure, '') FROM audit_entries `
 
 // auditRecords reads entries without reflection: a verification reads all there are. It stops once their documents have
 // as many bytes as given; 0 = never.
@@ -87,7 +88,7 @@ func auditRecords(db *gorm.DB, limit int, where string, args ...any) (records []
 		var r policy.AuditRecord
 		err := rows.Scan(&r.ID, &r.Seq, &r.AtMicros, &r.Actor, &r.Role, &r.Channel, &r.Action, &r.Target, &r.GroupID, &r.Before,
 			&r.After, &r.Reason, &r.RequestID, &r.Address, &r.Who.Salt, &r.What.Salt, &r.Who.Digest, &r.What.Digest, &r.MAC,
-			&r.PrevHash, &r.Hash, &r.Changed)
+			&r.PrevHash, &r.Hash, &r.Changed, &r.Who.Erasure, &r.What.Erasure)
 		if err != nil {
 			return nil, err
 		}

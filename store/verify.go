@@ -11,6 +11,7 @@ type AuditVerdict struct {
 	OK       bool
 	Entries  int64              // found good, all of them when OK
 	Erased   int64              // of them, those of which a part was erased
+	Erasures []int64            // their numbers, the first 1,000
 	FirstBad *policy.AuditFault // nil when OK
 	Head     policy.AuditHead   // as it stands
 }
@@ -39,7 +40,9 @@ func (s *Store) VerifyAudit(ctx context.Context, expectHead string) (AuditVerdic
 	if bad == nil {
 		s.heads.saw(x.row.head())
 	}
-	return AuditVerdict{OK: bad == nil, Entries: chain.Entries, Erased: chain.Erased, FirstBad: bad, Head: x.row.head()}, nil
+	return AuditVerdict{
+		OK: bad == nil, Entries: chain.Entries, Erased: chain.Erased, Erasures: chain.ErasedSeqs, FirstBad: bad, Head: x.row.head(),
+	}, nil
 }
 
 func (x *AuditExport) check(ctx context.Context, chain *policy.AuditChain) (*policy.AuditFault, error) {
