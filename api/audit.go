@@ -44,7 +44,7 @@ func (a *API) VerifyAuditEvents(ctx context.Context, r VerifyAuditEventsRequestO
 	if err != nil {
 		return nil, err
 	}
-	shown := AuditVerdict{Ok: v.OK, Entries: v.Entries, Erased: v.Erased, Head: v.Head.String()}
+	shown := AuditVerdict{Ok: v.OK, Entries: v.Entries, Erased: v.Erased, ErasedEntries: append([]int64{}, v.Erasures...), Head: v.Head.String()}
 	if v.FirstBad != nil {
 		shown.FirstBad = &AuditFault{Seq: v.FirstBad.Seq, Why: v.FirstBad.Why}
 	}

@@ -402,8 +402,11 @@ type AuditVerdict struct {
 	// Entries Found good; all there are if ok.
 	Entries int64 `json:"entries"`
 
-	// Erased Of them, those of which a part was erased.
+	// Erased Of them, those of which a part was erased, each with its record.
 	Erased int64 `json:"erased"`
+
+	// ErasedEntries Their numbers, the first 1,000.
+	ErasedEntries []int64 `json:"erased_entries"`
 
 	// FirstBad The first place where the log is not what was written; null if ok.
 	FirstBad *AuditFault `json:"first_bad"`

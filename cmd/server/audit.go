@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 )
@@ -91,12 +93,28 @@ func endExport(in *bufio.Reader, f policy.AuditFooter, chain *policy.AuditChain,
 // report says what was found good, and what was not looked at.
 func report(f policy.AuditFooter, chain *policy.AuditChain) string {
 	text := fmt.Sprintf("ok: %d entries, of %d a part was erased, head %s\n", chain.Entries, chain.Erased, f.Head)
+	if len(chain.ErasedSeqs) > 0 {
+		text += fmt.Sprintf("erased: %s\n", numbers(chain.ErasedSeqs))
+	}
 	if chain.Key == nil {
-		text += "not checked, needs PACEKEEPER_AUDIT_KEY: that a server signed the entries and the head; whoever wrote this " +
+		text += "not checked, needs PACEKEEPER_AUDIT_KEY: that a server signed the entries, the erasures and the head; whoever wrote this " +
 			"file could have made it up\n"
 	}
 	if f.Filtered {
 		text += "not checked, filters left entries out: that none is missing, and that the head is that of these entries\n"
 	}
 	return text + "not checked, needs a head that was kept elsewhere: that this is the newest state of the log\n"
+}
+
+// numbers lists the first numbers of entries.
+func numbers(seqs []int64) string {
+	const shown = 50
+	texts := make([]string, 0, shown)
+	for _, seq := range seqs[:min(len(seqs), shown)] {
+		texts = append(texts, strconv.FormatInt(seq, 10))
+	}
+	if len(seqs) > shown {
+		texts = append(texts, "…")
+	}
+	return strings.Join(texts, ", ")
 }

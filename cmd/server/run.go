@@ -25,6 +25,7 @@ type cli struct {
 	Token  tokenCmd `cmd:"" help:"Make an operator token on the database in use and print it, once."`
 	Audit  auditCmd `cmd:"" help:"What concerns the audit log."`
 	Sync   syncCmd  `cmd:"" help:"What concerns Redis against the database."`
+	Erase  eraseCmd `cmd:"" help:"Erase a person: from the database, from what the audit log says, from Redis."`
 }
 
 type tokenCmd struct {
@@ -49,6 +50,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return exitOK
 	case "token":
 		err = makeToken(ctx, c.Settings, w, c.Token.Name)
+	case "erase":
+		err = erase(ctx, c.Settings, w, c.Erase)
 	case "audit verify <file>":
 		err = verifyExport(c.Settings, stdout, c.Audit.Verify.File)
 	case "sync bump-generation":
