@@ -75,6 +75,7 @@ func rules() []rule {
 		{"GET", "/v1/audit-events", watchers, auditQuery + " " + pageQuery, false},
 		{"GET", "/v1/audit-events/export", watchers, auditQuery + " format", false},
 		{"GET", "/v1/audit-events/verify", watchers, "expect_head", false},
+		{"GET", "/v1/audit-events/refusals", watchers, "kind from to " + pageQuery, false},
 		{"GET", "/v1/audit-events/:seq", watchers, "", false},
 	}
 }

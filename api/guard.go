@@ -37,12 +37,13 @@ func (a *API) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if !known {
 			return next(c) // what needs no token, and the 404s and 405s of the router
 		}
-		err := a.admit(c, r)
+		principal, err := a.admit(c, r)
 		late := comesLate(err)
 		if err == nil {
 			err = next(c)
 			late = comesLate(err) || hasCode(err, policy.CodeNotFound) // of what the group holds
 		}
+		a.noteRefusal(c, principal, err)
 		if late && !r.anew {
 			return a.ordered(c, err)
 		}
@@ -74,29 +75,29 @@ func comesLate(err error) bool {
 	return false
 }
 
-func (a *API) admit(c echo.Context, r rule) error {
+func (a *API) admit(c echo.Context, r rule) (store.Principal, error) {
 	ctx := c.Request().Context()
 	principal, err := a.authenticate(ctx, c.Request().Header)
 	if err != nil {
-		return err
+		return principal, err
 	}
 	group, inGroup, err := groupOf(c)
 	if inGroup && !principal.Sees(group) {
-		return errNoGroup()
+		return principal, errNoGroup()
 	}
 	if err != nil {
-		return err
+		return principal, err
 	}
 	if !r.allows(principal.Role) {
-		return a.refuse(ctx, principal, group, inGroup)
+		return principal, a.refuse(ctx, principal, group, inGroup)
 	}
 	if err := checkQuery(c.Request().URL.RawQuery, r); err != nil {
-		return err
+		return principal, err
 	}
 	who := callerOf(ctx)
 	who.principal = principal
 	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, callerKey{}, who)))
-	return checkPath(c)
+	return principal, checkPath(c)
 }
 
 // authenticate reads the bearer token.

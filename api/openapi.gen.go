@@ -926,6 +926,31 @@ type Range struct {
 	Min int64 `json:"min"`
 }
 
+// Refusal defines model for Refusal.
+type Refusal struct {
+	Count int64     `json:"count"`
+	First time.Time `json:"first"`
+
+	// Kind unauthenticated, forbidden, foreign_group or sign_in.
+	Kind   string    `json:"kind"`
+	Last   time.Time `json:"last"`
+	Minute time.Time `json:"minute"`
+
+	// Route Method and pattern.
+	Route string `json:"route"`
+
+	// Who The token by its id, or the network of the address.
+	Who string `json:"who"`
+}
+
+// RefusalList defines model for RefusalList.
+type RefusalList struct {
+	Items []Refusal `json:"items"`
+
+	// NextCursor Null on the last page.
+	NextCursor *NextCursor `json:"next_cursor"`
+}
+
 // Role defines model for Role.
 type Role string
 
@@ -1235,6 +1260,24 @@ type ExportAuditEventsParams struct {
 
 // ExportAuditEventsParamsFormat defines parameters for ExportAuditEvents.
 type ExportAuditEventsParamsFormat string
+
+// ListRefusalsParams defines parameters for ListRefusals.
+type ListRefusalsParams struct {
+	// Kind unauthenticated, forbidden, foreign_group or sign_in.
+	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// From From this minute on (inclusive).
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Before this minute.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Limit Entries a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before; opaque.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
 
 // VerifyAuditEventsParams defines parameters for VerifyAuditEvents.
 type VerifyAuditEventsParams struct {
@@ -1631,6 +1674,9 @@ type ServerInterface interface {
 	// ExportAuditEvents Export what was changed, with what its proof needs
 	// (GET /v1/audit-events/export)
 	ExportAuditEvents(ctx echo.Context, params ExportAuditEventsParams) error
+	// ListRefusals List refused access
+	// (GET /v1/audit-events/refusals)
+	ListRefusals(ctx echo.Context, params ListRefusalsParams) error
 	// VerifyAuditEvents Prove that the audit log is what was written
 	// (GET /v1/audit-events/verify)
 	VerifyAuditEvents(ctx echo.Context, params VerifyAuditEventsParams) error
@@ -1921,6 +1967,52 @@ func (w *ServerInterfaceWrapper) ExportAuditEvents(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ExportAuditEvents(ctx, params)
+	return err
+}
+
+// ListRefusals converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRefusals(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRefusalsParams
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", ctx.QueryParams(), &params.Kind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter kind: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRefusals(ctx, params)
 	return err
 }
 
@@ -3523,6 +3615,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["ListAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/:seq", wrapper.GetAuditEvent, options.OperationMiddlewares["GetAuditEvent"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/export", wrapper.ExportAuditEvents, options.OperationMiddlewares["ExportAuditEvents"]...)
+	router.GET(options.BaseURL+"/v1/audit-events/refusals", wrapper.ListRefusals, options.OperationMiddlewares["ListRefusals"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/verify", wrapper.VerifyAuditEvents, options.OperationMiddlewares["VerifyAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/groups", wrapper.ListGroups, options.OperationMiddlewares["ListGroups"]...)
 	router.DELETE(options.BaseURL+"/v1/groups/:group_id", wrapper.ArchiveGroup, options.OperationMiddlewares["ArchiveGroup"]...)
@@ -3750,6 +3843,49 @@ type ExportAuditEventsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ExportAuditEventsdefaultApplicationProblemPlusJSONResponse) VisitExportAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRefusalsRequestObject struct {
+	Params ListRefusalsParams
+}
+
+type ListRefusalsResponseObject interface {
+	VisitListRefusalsResponse(w http.ResponseWriter) error
+}
+
+type ListRefusals200JSONResponse RefusalList
+
+func (response ListRefusals200JSONResponse) VisitListRefusalsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRefusalsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListRefusalsdefaultApplicationProblemPlusJSONResponse) VisitListRefusalsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5622,6 +5758,9 @@ type StrictServerInterface interface {
 	// ExportAuditEvents Export what was changed, with what its proof needs
 	// (GET /v1/audit-events/export)
 	ExportAuditEvents(ctx context.Context, request ExportAuditEventsRequestObject) (ExportAuditEventsResponseObject, error)
+	// ListRefusals List refused access
+	// (GET /v1/audit-events/refusals)
+	ListRefusals(ctx context.Context, request ListRefusalsRequestObject) (ListRefusalsResponseObject, error)
 	// VerifyAuditEvents Prove that the audit log is what was written
 	// (GET /v1/audit-events/verify)
 	VerifyAuditEvents(ctx context.Context, request VerifyAuditEventsRequestObject) (VerifyAuditEventsResponseObject, error)
@@ -5797,6 +5936,31 @@ func (sh *strictHandler) ExportAuditEvents(ctx echo.Context, params ExportAuditE
 		return err
 	} else if validResponse, ok := response.(ExportAuditEventsResponseObject); ok {
 		return validResponse.VisitExportAuditEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRefusals operation middleware
+func (sh *strictHandler) ListRefusals(ctx echo.Context, params ListRefusalsParams) error {
+	var request ListRefusalsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRefusals(ctx.Request().Context(), request.(ListRefusalsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRefusals")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRefusalsResponseObject); ok {
+		return validResponse.VisitListRefusalsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

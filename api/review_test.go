@@ -74,3 +74,35 @@ func TestC38_RestoreByREST(t *testing.T) {
 	b.call("DELETE", "/v1/groups/g1", "").want(200)
 	b.call("POST", restore, "", "If-Match: *").want(409)
 }
+
+func TestAudit_RefusedAccessIsCounted(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.group("own")
+	b.group("foreign")
+	b.token("group_admin", "own")
+	b.token("gateway")
+	const tried = "pk_0_the-secret-that-was-tried"
+	for range 3 {
+		b.callAs(tried, "GET", "/v1/groups/own", "").want(401)
+	}
+	b.callAs(b.tokens["group_admin"], "GET", "/v1/groups/foreign/policy", "").want(404)
+	b.callAs(b.tokens["gateway"], "GET", "/v1/audit-events", "").want(403)
+	b.callAs(b.tokens["group_admin"], "PUT", "/v1/groups/own/policy", `{"actions":{"sms":{"mode":"soft"}}}`, "If-Match: *").want(403)
+	b.call("GET", "/v1/groups/none", "").want(404)
+	all := b.call("GET", "/v1/audit-events/refusals", "").want(200).is("items/4", "null")
+	if text := string(all.body); strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") {
+		t.Errorf("kept too much: %s", text)
+	}
+	for kind, want := range map[string][2]string{
+		"unauthenticated": {"3", `"address 127.0.0.0/24"`}, "foreign_group": {"1", ""}, "sign_in": {"null", "null"},
+	} {
+		a := b.call("GET", "/v1/audit-events/refusals?kind="+kind, "").want(200).is("items/0/count", want[0])
+		if want[1] != "" {
+			a.is("items/0/who", want[1])
+		}
+	}
+	b.call("GET", "/v1/audit-events/refusals?kind=forbidden", "").want(200).is("items/2", "null").is("items/0/count", "1").is("items/1/count", "1")
+	b.call("GET", "/v1/audit-events/refusals?kind=x", "").want(422)
+	b.call("GET", "/v1/audit-events/refusals?from=2026-01-01", "").want(400)
+}

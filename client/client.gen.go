@@ -966,6 +966,31 @@ type Range struct {
 	Min int64 `json:"min"`
 }
 
+// Refusal defines model for Refusal.
+type Refusal struct {
+	Count int64     `json:"count"`
+	First time.Time `json:"first"`
+
+	// Kind unauthenticated, forbidden, foreign_group or sign_in.
+	Kind   string    `json:"kind"`
+	Last   time.Time `json:"last"`
+	Minute time.Time `json:"minute"`
+
+	// Route Method and pattern.
+	Route string `json:"route"`
+
+	// Who The token by its id, or the network of the address.
+	Who string `json:"who"`
+}
+
+// RefusalList defines model for RefusalList.
+type RefusalList struct {
+	Items []Refusal `json:"items"`
+
+	// NextCursor Null on the last page.
+	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
+}
+
 // Role defines model for Role.
 type Role string
 
@@ -1275,6 +1300,24 @@ type ExportAuditEventsParams struct {
 
 // ExportAuditEventsParamsFormat defines parameters for ExportAuditEvents.
 type ExportAuditEventsParamsFormat string
+
+// ListRefusalsParams defines parameters for ListRefusals.
+type ListRefusalsParams struct {
+	// Kind unauthenticated, forbidden, foreign_group or sign_in.
+	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// From From this minute on (inclusive).
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Before this minute.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Limit Entries a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before; opaque.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
 
 // VerifyAuditEventsParams defines parameters for VerifyAuditEvents.
 type VerifyAuditEventsParams struct {
@@ -1741,6 +1784,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
 	ExportAuditEvents(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRefusals List refused access
+	//
+	// Failed sign-ins and requests that a token or its role had no right to, added up by minute, kind, caller and route;
+	// newest first. What was tried is not kept, and of addresses only the network. Where a minute sees too many different
+	// callers or routes the rest is `other`. Rows are kept for 30 days.
+	//
+	// Corresponds with GET /v1/audit-events/refusals (the `ListRefusals` operationId).
+	ListRefusals(ctx context.Context, params *ListRefusalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyAuditEvents Prove that the audit log is what was written
 	//
@@ -2273,6 +2325,25 @@ func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsPar
 // Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
 func (c *Client) ExportAuditEvents(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExportAuditEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRefusals List refused access
+//
+// Failed sign-ins and requests that a token or its role had no right to, added up by minute, kind, caller and route;
+// newest first. What was tried is not kept, and of addresses only the network. Where a minute sees too many different
+// callers or routes the rest is `other`. Rows are kept for 30 days.
+//
+// Corresponds with GET /v1/audit-events/refusals (the `ListRefusals` operationId).
+func (c *Client) ListRefusals(ctx context.Context, params *ListRefusalsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRefusalsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3677,6 +3748,108 @@ func NewExportAuditEventsRequest(server string, params *ExportAuditEventsParams)
 		if params.To != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListRefusalsRequest constructs an http.Request for the ListRefusals method
+func NewListRefusalsRequest(server string, params *ListRefusalsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit-events/refusals")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -6252,6 +6425,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/audit-events/export (the `ExportAuditEvents` operationId).
 	ExportAuditEventsWithResponse(ctx context.Context, params *ExportAuditEventsParams, reqEditors ...RequestEditorFn) (*ExportAuditEventsResponse, error)
 
+	// ListRefusalsWithResponse List refused access
+	//
+	// Failed sign-ins and requests that a token or its role had no right to, added up by minute, kind, caller and route;
+	// newest first. What was tried is not kept, and of addresses only the network. Where a minute sees too many different
+	// callers or routes the rest is `other`. Rows are kept for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/audit-events/refusals (the `ListRefusals` operationId).
+	ListRefusalsWithResponse(ctx context.Context, params *ListRefusalsParams, reqEditors ...RequestEditorFn) (*ListRefusalsResponse, error)
+
 	// VerifyAuditEventsWithResponse Prove that the audit log is what was written
 	//
 	// Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
@@ -7103,6 +7287,68 @@ func (r ExportAuditEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ExportAuditEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRefusalsResponse200Headers the declared response headers of an HTTP 200 response for ListRefusals
+type ListRefusalsResponse200Headers struct {
+	CacheControl *string
+}
+
+// ListRefusalsResponseDefaultHeaders the declared response headers of an HTTP default response for ListRefusals
+type ListRefusalsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ListRefusalsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RefusalList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRefusalsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRefusalsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRefusalsResponse) GetJSON200() *RefusalList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRefusalsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRefusalsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRefusalsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRefusalsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRefusalsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9665,6 +9911,23 @@ func (c *ClientWithResponses) ExportAuditEventsWithResponse(ctx context.Context,
 	return ParseExportAuditEventsResponse(rsp)
 }
 
+// ListRefusalsWithResponse List refused access
+//
+// Failed sign-ins and requests that a token or its role had no right to, added up by minute, kind, caller and route;
+// newest first. What was tried is not kept, and of addresses only the network. Where a minute sees too many different
+// callers or routes the rest is `other`. Rows are kept for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/audit-events/refusals (the `ListRefusals` operationId).
+func (c *ClientWithResponses) ListRefusalsWithResponse(ctx context.Context, params *ListRefusalsParams, reqEditors ...RequestEditorFn) (*ListRefusalsResponse, error) {
+	rsp, err := c.ListRefusals(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRefusalsResponse(rsp)
+}
+
 // VerifyAuditEventsWithResponse Prove that the audit log is what was written
 //
 // Reads the whole log. Finds an entry that was altered, deleted, swapped or put in, an end that was cut off, and a head
@@ -10763,6 +11026,62 @@ func ParseExportAuditEventsResponse(rsp *http.Response) (*ExportAuditEventsRespo
 		response.Headers200 = &headers
 	case true:
 		var headers ExportAuditEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRefusalsResponse parses an HTTP response from a ListRefusalsWithResponse call
+func ParseListRefusalsResponse(rsp *http.Response) (*ListRefusalsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRefusalsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RefusalList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRefusalsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListRefusalsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

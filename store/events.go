@@ -133,6 +133,9 @@ func (s *Store) Cleanup(ctx context.Context) error {
 		if err := t.Exec("DELETE FROM mutes WHERE end_ms < ?", forgotten).Error; err != nil {
 			return err
 		}
-		return t.Exec("DELETE FROM bans WHERE end_ms < ?", forgotten).Error
+		if err := t.Exec("DELETE FROM bans WHERE end_ms < ?", forgotten).Error; err != nil {
+			return err
+		}
+		return t.forgetRefusals()
 	})
 }

@@ -50,6 +50,7 @@ type Store struct {
 	systems systemCache
 	tokens  tokenCache
 	heads   lastHead
+	refused refusals
 	writer  chan struct{}  // one token: SQLite's writers queue here instead of polling for the file lock
 	work    sync.WaitGroup // refreshes of tokens beside their requests
 }
@@ -92,6 +93,7 @@ func Open(cfg Config) (*Store, error) {
 // Close ends the pool, after the refreshes under way.
 func (s *Store) Close() error {
 	s.work.Wait()
+	_ = s.flushRefusals(context.Background(), 0) // a database that is away takes the counts of seconds with it
 	return s.sqlDB.Close()
 }
 

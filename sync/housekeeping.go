@@ -19,6 +19,9 @@ func (s *Sync) runHousekeeping(ctx context.Context) {
 	every(ctx, s.cfg.SealEvery, nil, func(ctx context.Context) {
 		_, err := s.store.SealAudit(ctx)
 		s.noteError(ctx, laneAudit, err)
+		if err == nil {
+			s.noteError(ctx, laneAudit, s.store.FlushRefusals(ctx))
+		}
 		if now := s.cfg.Now(); err == nil && now.Sub(told) >= headEvery && s.tellHead(ctx) {
 			told = now
 		}
