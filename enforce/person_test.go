@@ -13,6 +13,7 @@ import (
 func TestPersonIsForgotten(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
+		t.Helper()
 		for _, user := range []string{"u1", `u*[a]?\^-`, "周岚"} {
 			forgets(t, rdb, user)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-func refusal(who, route string) store.Refusal {
-	return store.Refusal{Kind: store.RefusedToken, Who: who, Route: route}
+func refusal(who string) store.Refusal {
+	return store.Refusal{Kind: store.RefusedToken, Who: who, Route: "GET /x"}
 }
 
 func TestRefusalsAreAddedUp(t *testing.T) {
@@ -24,8 +24,8 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		t, c := b.t, newClock()
 		one, other := b.store(c.set), b.store(c.set)
 		for n := range 3 {
-			one.NoteRefusal(refusal("a", "GET /x"))
-			other.NoteRefusal(refusal("a", "GET /x"))
+			one.NoteRefusal(refusal("a"))
+			other.NoteRefusal(refusal("a"))
 			if n == 1 {
 				c.advance(time.Second)
 			}
@@ -35,7 +35,7 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.advance(time.Minute)
-		one.NoteRefusal(refusal("a", "GET /x"))
+		one.NoteRefusal(refusal("a"))
 		var got []string
 		q := store.RefusalQuery{Limit: 1}
 		for {
@@ -74,7 +74,7 @@ func TestRefusalsStayFewUnderAttack(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for n := range 1000 {
-				s.NoteRefusal(refusal(strconv.Itoa(w)+"-"+strconv.Itoa(n), "GET /x"))
+				s.NoteRefusal(refusal(strconv.Itoa(w)+"-"+strconv.Itoa(n)))
 			}
 		})
 	}

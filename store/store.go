@@ -93,7 +93,6 @@ func Open(cfg Config) (*Store, error) {
 // Close ends the pool, after the refreshes under way.
 func (s *Store) Close() error {
 	s.work.Wait()
-	_ = s.flushRefusals(context.Background(), 0) // a database that is away takes the counts of seconds with it
 	return s.sqlDB.Close()
 }
 

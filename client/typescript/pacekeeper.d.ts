@@ -712,6 +712,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit-events/refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List refused access
+         * @description Failed sign-ins and requests that a token or its role had no right to, added up by minute, kind, caller and route;
+         *     newest first. What was tried is not kept, and of addresses only the network. Where a minute sees too many different
+         *     callers or routes the rest is `other`. Rows are kept for 30 days.
+         */
+        get: operations["ListRefusals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit-events/{seq}": {
         parameters: {
             query?: never;
@@ -1706,6 +1728,32 @@ export interface components {
             to: number;
             changes: components["schemas"]["FieldChange"][];
         };
+        Refusal: {
+            /** Format: date-time */
+            minute: string;
+            /** @description unauthenticated, forbidden, foreign_group or sign_in. */
+            kind: string;
+            /**
+             * @description The token by its id, or the network of the address.
+             * @example address 203.0.113.0/24
+             */
+            who: string;
+            /**
+             * @description Method and pattern.
+             * @example GET /v1/groups/:group_id
+             */
+            route: string;
+            /** Format: int64 */
+            count: number;
+            /** Format: date-time */
+            first: string;
+            /** Format: date-time */
+            last: string;
+        };
+        RefusalList: {
+            items: components["schemas"]["Refusal"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
         AuditVerdict: {
             ok: boolean;
             /**
@@ -1715,9 +1763,11 @@ export interface components {
             entries: number;
             /**
              * Format: int64
-             * @description Of them, those of which a part was erased.
+             * @description Of them, those of which a part was erased, each with its record.
              */
             erased: number;
+            /** @description Their numbers, the first 1,000. */
+            erased_entries: number[];
             /** @description The first place where the log is not what was written; null if ok. */
             first_bad: components["schemas"]["AuditFault"] | null;
             /**
@@ -3294,6 +3344,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditVerdict"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ListRefusals: {
+        parameters: {
+            query?: {
+                /** @description unauthenticated, forbidden, foreign_group or sign_in. */
+                kind?: string;
+                /**
+                 * @description From this minute on (inclusive).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Before this minute.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                to?: string;
+                /** @description Entries a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the page before; opaque. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of rows. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusalList"];
                 };
             };
             default: components["responses"]["Problem"];
