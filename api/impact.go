@@ -136,15 +136,20 @@ func showImpactChange(c policy.ImpactChange) ImpactChange {
 	return shown
 }
 
-// showPublishing is how long the groups take at the rate of the last pass over all.
+// showPublishing is how long the groups take at the rate of the fleet job that runs, or of the last.
 func (a *API) showPublishing(groups int64) *ImpactPublishing {
 	if a.cfg.SyncStatus == nil {
 		return nil
 	}
-	pass := a.cfg.SyncStatus().LastPass
-	if pass.At == nil || pass.Groups == 0 || pass.TookMs <= 0 {
+	job := a.cfg.SyncStatus().Fleet
+	at := job.EndedAt
+	if job.Running {
+		at = job.BeganAt
+	}
+	if at == nil || job.GroupsPerSecond == 0 {
 		return nil
 	}
-	rate := float64(pass.Groups) / pass.TookMs * 1000
-	return &ImpactPublishing{Seconds: float64(groups) / rate, GroupsPerSecond: rate, MeasuredAt: *pass.At}
+	return &ImpactPublishing{
+		Seconds: float64(groups) / job.GroupsPerSecond, GroupsPerSecond: job.GroupsPerSecond, MeasuredAt: *at,
+	}
 }

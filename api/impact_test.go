@@ -14,7 +14,7 @@ func TestPreviewBounds_CountsAndChangesNothing(t *testing.T) {
 	published := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	b := newBed(t, func(c *api.Config) {
 		c.SyncStatus = func() api.SyncStatus {
-			return api.SyncStatus{LastPass: api.SyncPass{At: &published, TookMs: 500, Groups: 1000}}
+			return api.SyncStatus{Fleet: api.SyncFleet{EndedAt: &published, GroupsPerSecond: 2000}}
 		}
 	})
 	for group, body := range map[string]string{

@@ -997,6 +997,48 @@ type Role string
 // Source defines model for Source.
 type Source string
 
+// SyncFleet The job that publishes every group anew, shared by all instances; the present one or the last.
+type SyncFleet struct {
+	BeganAt nullable.Nullable[time.Time] `json:"began_at"`
+
+	// By The instance that asked for it.
+	By string `json:"by"`
+
+	// EndedAt End of the last job that ended.
+	EndedAt nullable.Nullable[time.Time] `json:"ended_at"`
+
+	// Groups Groups published so far
+	Groups int64 `json:"groups"`
+
+	// GroupsAbout Groups to publish
+	GroupsAbout int64 `json:"groups_about"`
+
+	// GroupsPerSecond Since it began. 0 = unknown.
+	GroupsPerSecond float64 `json:"groups_per_second"`
+
+	// LeftMs How long the rest takes at that rate. 0 = unknown
+	LeftMs float64 `json:"left_ms"`
+
+	// Paced It leaves half of the time to others.
+	Paced bool `json:"paced"`
+
+	// Reason change: of bounds, defaults or registry; start: of an instance; redis: it came back; rebuild: shards were lost. Empty: there was none yet.
+	Reason  string `json:"reason"`
+	Running bool   `json:"running"`
+
+	// Shards Shards of this job
+	Shards int64 `json:"shards"`
+
+	// ShardsDone Of them
+	ShardsDone int64 `json:"shards_done"`
+
+	// Takers Instances and their workers that are at it.
+	Takers []string `json:"takers"`
+
+	// TookMs How long the last job took that ended.
+	TookMs float64 `json:"took_ms"`
+}
+
 // SyncLag From commit to Redis, of the last policies that this instance published, in milliseconds.
 type SyncLag struct {
 	Count int64   `json:"count"`
@@ -1018,15 +1060,6 @@ type SyncLane struct {
 	Since time.Time `json:"since"`
 }
 
-// SyncPass A pass over every group.
-type SyncPass struct {
-	// At Start of the last complete pass.
-	At      nullable.Nullable[time.Time] `json:"at"`
-	Groups  int64                        `json:"groups"`
-	Running bool                         `json:"running"`
-	TookMs  float64                      `json:"took_ms"`
-}
-
 // SyncReconcile This instance's last complete pass that compared all of Redis with the database.
 type SyncReconcile struct {
 	// Ahead Keys whose order was above the database's.
@@ -1046,14 +1079,14 @@ type SyncStatus struct {
 	// CompleteShards Of 256.
 	CompleteShards int64 `json:"complete_shards"`
 
+	// Fleet The job that publishes every group anew, shared by all instances; the present one or the last.
+	Fleet SyncFleet `json:"fleet"`
+
 	// Lag From commit to Redis, of the last policies that this instance published, in milliseconds.
 	Lag SyncLag `json:"lag"`
 
 	// Lanes Sorted by name.
 	Lanes []SyncLane `json:"lanes"`
-
-	// LastPass A pass over every group.
-	LastPass SyncPass `json:"last_pass"`
 
 	// OutboxDepth Changes that wait in the database, as of the last poll.
 	OutboxDepth    int64                        `json:"outbox_depth"`

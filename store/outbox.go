@@ -142,14 +142,17 @@ func newestByGroup(pubs []Publication) []Publication {
 	return out
 }
 
-// SyncStatus counts what waits in the outbox.
+// SyncStatus counts what waits in the outbox, and what the fleet job has left.
 func (s *Store) SyncStatus(ctx context.Context) (SyncStatus, error) {
 	var row struct {
 		Depth  int64
 		Oldest *int64
+		Shards int64
 	}
 	err := s.read(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT count(*) AS depth, min(created_at) AS oldest FROM outbox").Scan(&row).Error
+		return db.Raw(`SELECT count(*) AS depth, min(created_at) AS oldest,
+				(SELECT count(*) FROM fleet_shards WHERE ended < asked) AS shards
+			FROM outbox`).Scan(&row).Error
 	})
-	return SyncStatus{OutboxDepth: row.Depth, Oldest: fromMicros(row.Oldest)}, err
+	return SyncStatus{OutboxDepth: row.Depth, Oldest: fromMicros(row.Oldest), FleetShards: row.Shards}, err
 }

@@ -52,8 +52,10 @@ func (r policyRow) record(system *policy.System) (PolicyRecord, error) {
 }
 
 // parseStored reads a document that the store printed. A fault here is a damaged database, not bad input.
-func parseStored(groupID, text string) (policy.Document, error) {
-	doc, err := policy.ParseDocument([]byte(text))
+func parseStored(groupID, text string) (policy.Document, error) { return readStored(groupID, []byte(text)) }
+
+func readStored(groupID string, text []byte) (policy.Document, error) {
+	doc, err := policy.ParseDocument(text)
 	if err != nil {
 		return doc, fmt.Errorf("store: the stored document of group %q cannot be read: %s", groupID, err.Error())
 	}

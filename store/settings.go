@@ -113,7 +113,7 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 		r, changed = defaultsOf(next), true
 		t.saveDefaults(a, next, entry{
 			action: "defaults.update", target: "defaults", before: before, after: after,
-		})
+		}, Change{Kind: KindFleet})
 		return nil
 	})
 	return r, changed && err == nil, err
@@ -163,12 +163,12 @@ type generationJSON struct {
 }
 
 // saveDefaults writes document and registry, which share a counter, as the next version.
-func (t *tx) saveDefaults(a Actor, next *policy.System, e entry) {
+func (t *tx) saveDefaults(a Actor, next *policy.System, e entry, c Change) {
 	t.finally("INSERT INTO defaults_versions (version, document, actions, at, actor, reason) VALUES (?, ?, ?, ?, ?, ?)",
 		next.DefaultsVersion, string(next.Defaults.JSON()), printActions(next.Actions), t.now.UnixMicro(), a.Name, a.Reason)
 	t.finally("UPDATE system SET defaults_version = ? WHERE id = 1", next.DefaultsVersion)
 	t.audit(a, e)
-	t.enqueue(Change{Kind: KindFleet})
+	t.enqueue(c)
 }
 
 // PutAction registers an action or changes whether it is speech; the same again changes nothing. Actions are never
@@ -207,7 +207,7 @@ func (s *Store) PutAction(ctx context.Context, a Actor, spec policy.ActionSpec) 
 			return err
 		}
 		changed = true
-		t.saveDefaults(a, next, e)
+		t.saveDefaults(a, next, e, Change{Kind: KindFleet, Action: spec.Name})
 		return nil
 	})
 	return created && err == nil, changed && err == nil, err

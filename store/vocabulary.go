@@ -321,4 +321,5 @@ type ExemptionEntry struct {
 type SyncStatus struct {
 	OutboxDepth int64
 	Oldest      time.Time // zero = the outbox is empty
+	FleetShards int64     // that the fleet job has not ended
 }

@@ -43,14 +43,6 @@ func (c *completer) add(j *job) {
 	poke(c.ready)
 }
 
-// addRows notes rows that are done and name no group.
-func (c *completer) addRows(ids []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ids = append(c.ids, ids...)
-	poke(c.ready)
-}
-
 func (c *completer) note(pub store.Publication) {
 	if old, ok := c.pubs[pub.GroupID]; !ok || old.Order <= pub.Order {
 		c.pubs[pub.GroupID] = pub

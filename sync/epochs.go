@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/store"
 )
 
 // epochs is what the watch saw last. Only the watch touches it.
@@ -37,7 +37,7 @@ func (s *Sync) runEpochs(ctx context.Context) {
 	}
 }
 
-// watch looks once, and rebuilds what is missing or was left half built; again asks for another look at once. When
+// watch looks once, and has what is missing or was left half built rebuilt; again asks for another look at once. When
 // nothing is missing it asks for the pass that is due.
 func (s *Sync) watch(ctx context.Context) (again bool, err error) {
 	looks, err := s.look(ctx)
@@ -45,20 +45,25 @@ func (s *Sync) watch(ctx context.Context) (again bool, err error) {
 		return false, ctx.Err()
 	}
 	s.compareServers(ctx, looks)
-	if lost := s.compare(looks); len(lost) > 0 {
-		if err := s.rebuild(ctx, lost); err != nil {
-			return false, err
-		}
-		return true, nil
+	lost, half := s.compare(looks)
+	orphans, orphanErr := s.orphaned(ctx, half)
+	if orphanErr != nil {
+		return false, orphanErr
+	}
+	if lost = append(lost, orphans...); len(lost) > 0 {
+		err := s.begin(ctx, lost)
+		return err == nil, err
 	}
 	if err == nil && s.passDue.Swap(false) {
 		poke(s.passNow)
+		poke(s.fleetLook)
 	}
 	return false, err
 }
 
-// compare takes in a look and returns the shards to rebuild. What did not answer stays as it was seen last.
-func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost []uint8) {
+// compare takes in a look. It returns the shards that are lost, and those that have stood half built for so long that
+// nobody may be at them. What did not answer stays as it was seen last.
+func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost, old []uint8) {
 	at := s.cfg.Now()
 	complete, building := 0, 0
 	for i, look := range looks {
@@ -74,10 +79,13 @@ func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost []uint8) 
 		}
 		half := strings.HasPrefix(value, "~")
 		switch {
-		case value == "", half && at.Sub(s.epochs.since[i]) >= s.cfg.OrphanAfter:
+		case value == "":
 			lost = append(lost, uint8(i))
 		case half:
 			building++
+			if at.Sub(s.epochs.since[i]) >= s.cfg.OrphanAfter {
+				old = append(old, uint8(i))
+			}
 		default:
 			complete++
 		}
@@ -87,139 +95,50 @@ func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost []uint8) 
 	if complete == enforce.Shards {
 		s.epochs.whole.Store(true)
 	}
-	return lost
+	return lost, old
 }
 
-// errTakenOver ends a rebuild whose epochs somebody else changed: another flush, or an instance that thought it dead.
-var errTakenOver = errors.New("sync: the rebuild was taken over")
-
-// rebuilding is a rebuild under way: its shards stand at ~nonce.
-type rebuilding struct {
-	shards []uint8
-	nonce  string
-}
-
-// rebuild publishes all that the database knows of the shards: groups, exemptions, mutes, bans, then defaults. Shards
-// that another instance begins first are left to it. One that fails is tried again at once by the next look.
-func (s *Sync) rebuild(ctx context.Context, lost []uint8) error {
-	began := s.cfg.Now()
-	r, err := s.beginRebuild(ctx, lost)
-	if err != nil || len(r.shards) == 0 {
-		return err
-	}
-	done := s.report.passBegan()
-	w := &sweep{sync: s, shards: r.shards, full: true, done: done}
-	if len(r.shards) == enforce.Shards {
-		w.shards = nil
-	}
-	err = s.whileRebuilding(ctx, r, w.run)
-	if err == nil {
-		err = s.completeRebuild(ctx, r)
-	}
-	if err != nil {
-		s.report.passEnded(began, 0)
-		s.forsake(r)
-		return err
-	}
-	took := s.cfg.Now().Sub(began)
-	s.report.passEnded(began, took)
-	s.metrics.rebuilds.Add(float64(len(r.shards)))
-	s.metrics.passes.Observe(took.Seconds())
-	if len(r.shards) == enforce.Shards {
-		s.passed.Store(true)
-		s.passDue.Store(false)
-	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "rebuilt Redis from the database", slog.Int("shards", len(r.shards)),
-		slog.Int64("groups", done.Load()), slog.Int64("took_ms", took.Milliseconds()))
-	return nil
-}
-
-// beginRebuild claims the shards by compare-and-set.
-func (s *Sync) beginRebuild(ctx context.Context, lost []uint8) (*rebuilding, error) {
-	r := &rebuilding{nonce: s.cfg.NewID()}
-	won, err := s.swap(ctx, lost, func(shard uint8) string { return s.epochs.seen[shard] }, "~"+r.nonce)
+// begin asks the fleet job for all that the database knows of the lost shards: groups, exemptions, mutes, bans, then the
+// default hashes. Shards that another instance begins first are left to it. An asking that fails leaves the shards half
+// built and nobody at it: the next look finds them orphaned.
+func (s *Sync) begin(ctx context.Context, lost []uint8) error {
+	nonce := s.cfg.NewID()
+	won, err := s.swap(ctx, lost, func(shard uint8) string { return s.epochs.seen[shard] }, "~"+nonce)
+	var shards []uint8
 	for i, shard := range lost {
 		if won[i] {
-			r.shards = append(r.shards, shard)
+			shards = append(shards, shard)
+			s.epochs.seen[shard], s.epochs.since[shard] = "~"+nonce, time.Time{}
 		}
 	}
-	s.stamp(r)
-	if err != nil {
-		s.forsake(r)
-		return nil, err
+	if err != nil || len(shards) == 0 {
+		return err
 	}
-	return r, nil
-}
-
-// stamp notes the shards' epochs as ours.
-func (s *Sync) stamp(r *rebuilding) {
-	for _, shard := range r.shards {
-		s.epochs.seen[shard], s.epochs.since[shard] = "~"+r.nonce, s.cfg.Now()
-	}
-}
-
-// forsake makes the next look take the shards as orphaned.
-func (s *Sync) forsake(r *rebuilding) {
-	for _, shard := range r.shards {
-		s.epochs.since[shard] = time.Time{}
-	}
-}
-
-// whileRebuilding runs fn, and renews the nonce meanwhile so that no instance takes a long rebuild for a dead one.
-func (s *Sync) whileRebuilding(ctx context.Context, r *rebuilding, fn func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	renewed := make(chan struct{})
-	go func() {
-		defer close(renewed)
-		for pause(ctx, s.cfg.OrphanAfter/4) {
-			if err := s.renew(context.WithoutCancel(ctx), r); err != nil { // all shards or none, if it can be helped
-				cancel(err)
-			}
-		}
-	}()
-	err := fn(ctx)
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	cancel(nil)
-	<-renewed
-	return err
-}
-
-func (s *Sync) renew(ctx context.Context, r *rebuilding) error {
-	next := s.cfg.NewID()
-	err := s.swapAll(ctx, r, "~"+next)
-	if err == nil {
-		r.nonce = next
-		s.stamp(r)
-	}
-	return err
-}
-
-// completeRebuild sets the streams' positions back and declares the shards whole.
-func (s *Sync) completeRebuild(ctx context.Context, r *rebuilding) error {
-	if err := s.store.ResetEventCursors(ctx, r.shards); err != nil {
-		return fmt.Errorf("reset cursors: %w", err)
-	}
-	s.cursors.forget()
-	err := s.swapAll(ctx, r, r.nonce)
+	number, err := s.ask(ctx, store.FleetAsk{Shards: shards, Reason: reasonRebuild, Whole: true, Unpaced: true, Nonce: nonce})
 	if err != nil {
 		return err
 	}
-	for _, shard := range r.shards {
-		s.epochs.seen[shard] = r.nonce
+	for _, shard := range shards {
+		s.epochs.since[shard] = s.cfg.Now()
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "Redis has lost shards, rebuilding them from the database", slog.Int("shards", len(shards)))
+	if len(shards) == enforce.Shards && !s.passed.Load() { // all that a first pass would do
+		s.pass.awaited.Store(number)
+		s.passDue.Store(false)
 	}
 	return nil
 }
 
-// swapAll changes the epoch of every shard of the rebuild; errTakenOver if one was not as the rebuild left it.
-func (s *Sync) swapAll(ctx context.Context, r *rebuilding, next string) error {
-	won, err := s.swap(ctx, r.shards, func(uint8) string { return "~" + r.nonce }, next)
-	if err == nil && slices.Contains(won, false) {
-		err = errTakenOver
+// orphaned keeps those of the half built shards that the fleet job knows nothing of.
+func (s *Sync) orphaned(ctx context.Context, half []uint8) ([]uint8, error) {
+	if len(half) == 0 {
+		return nil, nil
 	}
-	return err
+	nonces, err := s.store.FleetNonces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the fleet job: %w", err)
+	}
+	return slices.DeleteFunc(half, func(shard uint8) bool { return s.epochs.seen[shard] == "~"+nonces[shard] }), nil
 }
 
 // swap changes the epochs of shards that are as seen, and says which; a single node takes all in one call.

@@ -149,7 +149,7 @@ func (w *walk) again(ctx context.Context, groups []string) ([]drift, error) {
 }
 
 // certain drops what a rebuild is putting back, and what a lane or the fleet job may be about to publish: something waits
-// in the outbox, and the pass before did not find the very same.
+// in the outbox or a job runs, and the pass before did not find the very same.
 func (w *walk) certain(ctx context.Context, found []drift) ([]drift, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -164,7 +164,7 @@ func (w *walk) certain(ctx context.Context, found []drift) ([]drift, error) {
 	}
 	kept := found[:0]
 	for _, d := range found {
-		late := d.mayBeOnItsWay() && waiting.OutboxDepth > 0
+		late := d.mayBeOnItsWay() && waiting.OutboxDepth+waiting.FleetShards > 0
 		if late && len(w.late) < maxLate {
 			w.late[d.key] = d.mark
 		}

@@ -18,6 +18,8 @@ type metrics struct {
 	rebuilds    prometheus.Counter
 	events      prometheus.Counter
 	passes      prometheus.Histogram
+	fleetShards *prometheus.GaugeVec
+	fleetGroups *prometheus.GaugeVec
 	incomplete  prometheus.Gauge
 	head        *prometheus.GaugeVec
 	headTrusted prometheus.Gauge
@@ -52,9 +54,15 @@ func newMetrics() *metrics {
 			Name: "pacekeeper_sync_events_total", Help: "Events of the check script taken over into the database.",
 		}),
 		passes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "pacekeeper_sync_pass_seconds", Help: "Passes over the whole fleet.",
+			Name: "pacekeeper_sync_pass_seconds", Help: "Fleet jobs, by the instance that ended them.",
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
 		}),
+		fleetShards: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pacekeeper_fleet_shards", Help: "Shards of the fleet job that runs, by whether their groups are all in Redis.",
+		}, []string{"state"}),
+		fleetGroups: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pacekeeper_fleet_groups", Help: "Groups that the fleet job has published, and about how many there are.",
+		}, []string{"state"}),
 		incomplete: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pacekeeper_sync_incomplete_shards", Help: "Shards of Redis that are missing or being rebuilt.",
 		}),
@@ -77,7 +85,7 @@ func newMetrics() *metrics {
 	}
 	m.collections = []prometheus.Collector{
 		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete, m.head, m.headTrusted,
-		m.drift, m.ahead, m.reconciles,
+		m.drift, m.ahead, m.reconciles, m.fleetShards, m.fleetGroups,
 	}
 	m.redisUp.Set(1)
 	for _, kind := range driftKinds() {
@@ -93,6 +101,14 @@ func (m *metrics) register(r prometheus.Registerer) error {
 		}
 	}
 	return nil
+}
+
+// fleet tells how far the fleet job is.
+func (m *metrics) fleet(f FleetStatus) {
+	m.fleetShards.WithLabelValues("done").Set(float64(f.Done))
+	m.fleetShards.WithLabelValues("left").Set(float64(f.Shards - f.Done))
+	m.fleetGroups.WithLabelValues("done").Set(float64(f.Groups))
+	m.fleetGroups.WithLabelValues("about").Set(float64(f.About))
 }
 
 // count counts results and returns how many keys were written.

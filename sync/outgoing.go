@@ -81,6 +81,9 @@ func (s *Sync) runListener(ctx context.Context) {
 	}
 }
 
+// fleetWord is what an instance that asked for a fleet job tells the others behind its name.
+const fleetWord = "|fleet"
+
 // hear takes a notification. The empty one says that listening is in force.
 func (s *Sync) hear(ctx context.Context, payload string) {
 	if payload == "" {
@@ -90,6 +93,11 @@ func (s *Sync) hear(ctx context.Context, payload string) {
 	}
 	instance, changes, ok := parsePayload(payload)
 	if instance == s.instance {
+		return
+	}
+	if payload == instance+fleetWord {
+		poke(s.fleetWork)
+		poke(s.fleetLook)
 		return
 	}
 	if !ok {

@@ -2,102 +2,149 @@ package sync
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+// Why a fleet job runs, as status and log say it.
+const (
+	reasonChange  = "change"  // bounds, defaults or registry
+	reasonStart   = "start"   // an instance began, perhaps of a newer program
+	reasonRedis   = "redis"   // Redis came back, perhaps with older things
+	reasonRebuild = "rebuild" // shards of Redis were lost
 )
 
 // fleetRows are the claimed outbox rows that ask for the whole fleet to be published. Safe for concurrent use.
 type fleetRows struct {
 	mu      sync.Mutex
 	waiting []string
+	stale   bool // one of them changed the registry: what documents publish may be less
 	ready   chan struct{}
 }
 
 func newFleetRows() *fleetRows { return &fleetRows{ready: make(chan struct{}, 1)} }
 
-func (f *fleetRows) add(ids []string) {
+func (f *fleetRows) add(ids []string, stale bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiting = append(f.waiting, ids...)
+	f.waiting, f.stale = append(f.waiting, ids...), f.stale || stale
 	poke(f.ready)
 }
 
-func (f *fleetRows) take() []string {
+func (f *fleetRows) take() (ids []string, stale bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ids := f.waiting
-	f.waiting = nil
-	return ids
+	ids, stale = f.waiting, f.stale
+	f.waiting, f.stale = nil, false
+	return ids, stale
 }
 
-func (f *fleetRows) list() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]string(nil), f.waiting...)
+// pass is the pass over the whole fleet that this instance needs: at its start, and when Redis came back. Its loop
+// touches it, but for awaited.
+type pass struct {
+	wanted  bool         // it is not asked for yet
+	after   int64        // a job that was asked for after this number will do
+	began   bool         // one was wanted before
+	awaited atomic.Int64 // the number of the job that is it; 0 = none
 }
 
-// runPasses publishes the fleet: when bounds, defaults or the registry changed (rows of the outbox, claimed by one
-// instance), and wholly, with exemptions and holds, at the start and when Redis comes back. One pass runs at a time;
-// what was asked for meanwhile is one further pass.
+// runPasses asks for fleet jobs: when bounds, defaults or the registry changed (rows of the outbox, claimed by one
+// instance), and wholly, with exemptions and holds, at the start and when Redis comes back. It tells how they come along.
 func (s *Sync) runPasses(ctx context.Context) {
-	for {
-		full := false
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.passNow:
-			full = true
-		case <-s.fleet.ready:
+	every(ctx, s.cfg.FleetEvery, s.fleetLook, func(ctx context.Context) {
+		err := s.askForRows(ctx)
+		if err == nil {
+			err = s.followFleet(ctx)
 		}
-		ids := s.fleet.take()
-		if !full && len(ids) == 0 {
-			continue
-		}
-		s.pass(ctx, ids, full)
-	}
+		s.noteError(ctx, lanePasses, err)
+	})
 }
 
-// pass runs one sweep over all groups and completes its rows. If it fails because a server is away the rows are given
-// back and a full pass is asked for again; else they come again when their lease ends.
-func (s *Sync) pass(ctx context.Context, ids []string, full bool) {
-	began := s.cfg.Now()
-	done := s.report.passBegan()
-	err := s.whileLeased(ctx, ids, (&sweep{sync: s, full: full, stale: full, done: done}).run)
-	s.noteError(ctx, laneFleet, err)
-	if err == nil {
-		took := s.cfg.Now().Sub(began)
-		s.report.passEnded(began, took)
-		s.metrics.passes.Observe(took.Seconds())
-		s.completer.addRows(ids)
-		if full && !s.passed.Swap(true) {
-			s.log.LogAttrs(ctx, slog.LevelInfo, "first pass complete",
-				slog.Int64("groups", done.Load()), slog.Int64("took_ms", took.Milliseconds()))
-		}
-		return
+// askForRows makes a job of the rows that wait; they go with the asking. If it fails they are given back.
+func (s *Sync) askForRows(ctx context.Context) error {
+	ids, stale := s.fleet.take()
+	if len(ids) == 0 {
+		return nil
 	}
-	s.report.passEnded(began, 0)
-	if passing(err) {
+	_, err := s.ask(ctx, store.FleetAsk{Reason: reasonChange, Stale: stale, OutboxIDs: ids})
+	if err != nil {
 		s.giveBack(ctx, ids)
 	}
-	if full {
-		s.passDue.Store(true) // the next look at the epochs asks again
-	}
+	return err
 }
 
-// whileLeased runs fn and renews the leases of the rows meanwhile, and of those that wait for the next pass.
-func (s *Sync) whileLeased(ctx context.Context, ids []string, fn func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		for more := true; more; more = pause(ctx, s.cfg.Lease/3) {
-			if held := append(s.fleet.list(), ids...); len(held) > 0 {
-				_, err := s.store.ExtendOutbox(ctx, held, s.cfg.Lease)
-				s.noteError(ctx, laneFleet, err)
-			}
+func (s *Sync) ask(ctx context.Context, ask store.FleetAsk) (number int64, err error) {
+	ask.By, ask.Format = s.instance, enforce.HashFormat
+	number, err = s.store.AskFleet(ctx, ask)
+	if err != nil {
+		return 0, fmt.Errorf("ask for a fleet job: %w", err)
+	}
+	if number > 0 {
+		s.wakeFleet(ctx)
+	}
+	return number, nil
+}
+
+// wakeFleet wakes the workers here and elsewhere; those who do not hear it look each second.
+func (s *Sync) wakeFleet(ctx context.Context) {
+	poke(s.fleetWork)
+	poke(s.fleetLook)
+	s.noteError(ctx, laneNotify, s.store.Notify(ctx, s.instance+fleetWord))
+}
+
+// followFleet asks for the pass that this instance needs, as soon as that supersedes nothing, and takes in how far the
+// job is.
+func (s *Sync) followFleet(ctx context.Context) error {
+	status, err := s.store.FleetStatus(ctx)
+	if err != nil {
+		return fmt.Errorf("read the fleet job: %w", err)
+	}
+	s.noteFleet(status)
+	select {
+	case <-s.passNow:
+		s.pass.wanted, s.pass.after = true, -1
+		if s.pass.began {
+			s.pass.after = status.Number
 		}
-	})
-	err := fn(ctx)
-	cancel()
-	renewing.Wait()
-	return err
+		s.pass.began = true
+	default:
+	}
+	if s.pass.wanted {
+		number, err := s.ask(ctx, store.FleetAsk{
+			Reason: reasonOf(s.pass.after), Whole: true, Stale: true, Join: true, JoinAfter: s.pass.after,
+		})
+		if err != nil {
+			return err
+		}
+		if number > 0 {
+			s.pass.wanted = false
+			s.pass.awaited.Store(number)
+		}
+		return nil
+	}
+	s.passEnded(ctx, status)
+	return nil
+}
+
+func reasonOf(after int64) string {
+	if after < 0 {
+		return reasonStart
+	}
+	return reasonRedis
+}
+
+// passEnded takes in that the job that this instance waited for is done.
+func (s *Sync) passEnded(ctx context.Context, status store.FleetStatus) {
+	awaited := s.pass.awaited.Load()
+	if awaited == 0 || status.Ended < awaited || !s.pass.awaited.CompareAndSwap(awaited, 0) {
+		return
+	}
+	if !s.passed.Swap(true) {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "first pass complete", slog.Int64("groups", status.Groups), slog.Int64("took_ms", status.TookMS))
+	}
 }

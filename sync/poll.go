@@ -56,7 +56,7 @@ func (s *Sync) poll(ctx context.Context) error {
 }
 
 func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error {
-	jobs, fleet := gather(rows)
+	jobs, fleet, stale := gather(rows)
 	var firstErr error
 	for start := 0; start < len(jobs); start += groupsABite {
 		bite := jobs[start:min(start+groupsABite, len(jobs))]
@@ -77,7 +77,8 @@ func (s *Sync) publishClaimed(ctx context.Context, rows []store.OutboxRow) error
 		}
 	}
 	if len(fleet) > 0 {
-		s.fleet.add(fleet)
+		s.fleet.add(fleet, stale)
+		poke(s.fleetLook)
 	}
 	return firstErr
 }
@@ -125,12 +126,13 @@ func idsOf(rows []store.OutboxRow) []string {
 	return ids
 }
 
-// gather makes one job of all rows of a group, in the order of the rows, and sets the fleet's rows apart.
-func gather(rows []store.OutboxRow) (jobs []*job, fleet []string) {
+// gather makes one job of all rows of a group, in the order of the rows, and sets the fleet's rows apart; stale says that
+// one of those names an action, whose registration changed.
+func gather(rows []store.OutboxRow) (jobs []*job, fleet []string, stale bool) {
 	byGroup := map[string]*job{}
 	for _, row := range rows {
 		if row.Kind == store.KindFleet {
-			fleet = append(fleet, row.ID)
+			fleet, stale = append(fleet, row.ID), stale || row.Action != ""
 			continue
 		}
 		j := byGroup[row.GroupID]
@@ -144,5 +146,5 @@ func gather(rows []store.OutboxRow) (jobs []*job, fleet []string) {
 			Version: row.Version, At: row.CreatedAt,
 		})
 	}
-	return jobs, fleet
+	return jobs, fleet, stale
 }

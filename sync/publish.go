@@ -61,12 +61,14 @@ func (s *Sync) publishCalls(ctx context.Context, calls []*call) error {
 	return inParallel(len(calls), func(i int) error { return s.publishCall(ctx, calls[i]) })
 }
 
-func (s *Sync) publishCall(ctx context.Context, c *call) error {
+func (s *Sync) publishCall(ctx context.Context, c *call) error { return s.publishBy(ctx, s.publisher, c) }
+
+func (s *Sync) publishBy(ctx context.Context, p *enforce.Publisher, c *call) error {
 	if len(c.pubs) == 0 {
 		return nil
 	}
 	return s.callShard(ctx, c.shard, func(ctx context.Context) error {
-		results, err := s.publisher.Publish(ctx, c.shard, c.pubs)
+		results, err := p.Publish(ctx, c.shard, c.pubs)
 		if err != nil {
 			return fmt.Errorf("publish shard %d: %w", c.shard, err)
 		}

@@ -56,7 +56,7 @@ func TestStatusAndMetrics(t *testing.T) {
 	eventually(t, "status", func() bool {
 		s := a.Status()
 		return s.Ready && s.RedisOK && s.CompleteShards == enforce.Shards && s.RebuildingShards == 0 && s.Lag.Count == 1 &&
-			s.Lag.Max > 0 && !s.LastPass.Running && s.Queued == 0 && s.OutboxDepth == 0 && len(s.Lanes) > 5
+			s.Lag.Max > 0 && !s.Fleet.Running && s.Queued == 0 && s.OutboxDepth == 0 && len(s.Lanes) > 5
 	})
 	for _, lane := range a.Status().Lanes {
 		if lane.Error != "" || lane.At.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pacekeeper/pacekeeper/store"
@@ -17,7 +16,8 @@ const (
 	laneListen    = "listen"   // lane 2, hearing
 	lanePoll      = "poll"     // lane 3
 	laneComplete  = "complete" // deleting published rows
-	laneFleet     = "fleet"
+	lanePasses    = "passes" // asking for fleet jobs
+	laneFleet     = "fleet"  // lane 4, working on them
 	laneEpochs    = "epochs"
 	laneEvents    = "events"
 	laneAudit     = "audit"
@@ -39,7 +39,7 @@ type Status struct {
 	// Of the 256 shards, CompleteShards are whole, RebuildingShards under way (here or elsewhere), the rest missing.
 	CompleteShards   int
 	RebuildingShards int
-	LastPass         PassStatus
+	Fleet            FleetStatus
 	Reconcile        ReconcileStatus
 	// Lag is from commit to visible, of the last 1,024 policies that this instance published.
 	Lag LagStatus
@@ -51,14 +51,6 @@ type LaneStatus struct {
 	Error string
 	Since time.Time
 	At    time.Time
-}
-
-// PassStatus is a pass over the whole fleet, at its start, after bounds, defaults or registry changed, or rebuilding.
-type PassStatus struct {
-	Running bool
-	At      time.Time // start of the last complete pass; zero = none yet
-	Took    time.Duration
-	Groups  int64 // read so far by the running pass, or by the last
 }
 
 // LagStatus are quantiles; zero when Count is.
@@ -80,15 +72,14 @@ const lagsKept = 1024
 
 // report gathers what Status tells. Safe for concurrent use.
 type report struct {
-	mu     sync.Mutex
-	lanes  map[string]*LaneStatus
-	state  Status
-	groups *atomic.Int64 // of the running or last pass
-	lags   []time.Duration
-	lagAt  int
+	mu    sync.Mutex
+	lanes map[string]*LaneStatus
+	state Status
+	lags  []time.Duration
+	lagAt int
 }
 
-func newReport() *report { return &report{lanes: map[string]*LaneStatus{}, groups: &atomic.Int64{}} }
+func newReport() *report { return &report{lanes: map[string]*LaneStatus{}} }
 
 // outcome notes one round of a lane, and tells whether trouble began or ended with it.
 func (r *report) outcome(lane string, err error, now time.Time) (began, ended bool) {
@@ -134,30 +125,10 @@ func (r *report) shards(complete, rebuilding int) {
 	r.state.CompleteShards, r.state.RebuildingShards = complete, rebuilding
 }
 
-// passBegan returns the counter of groups for the pass.
-func (r *report) passBegan() *atomic.Int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.groups = &atomic.Int64{}
-	r.state.LastPass.Running = true
-	return r.groups
-}
-
-// passEnded notes the end of a pass; took 0 = it failed.
-func (r *report) passEnded(began time.Time, took time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.LastPass.Running = false
-	if took > 0 {
-		r.state.LastPass.At, r.state.LastPass.Took = began, took
-	}
-}
-
 func (r *report) status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	status := r.state
-	status.LastPass.Groups = r.groups.Load()
 	status.Lag = quantiles(r.lags)
 	for _, name := range slices.Sorted(maps.Keys(r.lanes)) {
 		status.Lanes = append(status.Lanes, *r.lanes[name])

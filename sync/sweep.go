@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
-	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -16,19 +16,24 @@ const (
 	groupsACall = 25 // of one shard; measured: more a call gain nothing
 	pubsACall   = 64 // hashes in a call that serves several shards
 	callsARound = 16 // full calls that gather before they go out
+	pacedRound  = 2  // the same of a paced job: bystanders wait for what is in flight
+	longestWait = 100 * time.Millisecond
 )
 
-// sweep publishes groups page by page: those of some shards, or all. It writes no rows.
+// sweep publishes the groups of a claim, page by page. It writes no rows.
 type sweep struct {
-	sync   *Sync
-	shards []uint8 // nil = all
-	full   bool    // exemptions, mutes and bans as well as policies and notices
-	stale  bool    // Redis may hold what was withdrawn since: withdraw it again
+	sync    *Sync
+	reader  *store.FleetReader
+	shards  []uint8
+	whole   bool // exemptions, mutes and bans as well as policies and notices
+	stale   bool // Redis may hold what is no longer published: withdraw it
+	unpaced bool
 
-	pending [enforce.Shards]batch
-	ready   []*call
 	actions []string
-	done    *atomic.Int64 // groups read, for the status
+	pending batch
+	ready   []*call
+	rested  time.Time    // when the last rest ended
+	done    atomic.Int64 // groups published
 }
 
 type batch struct {
@@ -36,55 +41,93 @@ type batch struct {
 	pubs   []enforce.Publication
 }
 
-// run publishes the groups first and the default hashes last, so that no group is ever seen under defaults that its own
-// hash does not know yet. The defaults are those in force when the sweep began. An error ends it: what was published is
-// right all the same, but the sweep is not complete.
+func newSweep(s *Sync, reader *store.FleetReader, claim []store.FleetShard) *sweep {
+	w := &sweep{sync: s, reader: reader, rested: s.cfg.Now()}
+	for _, c := range claim {
+		w.shards = append(w.shards, c.Shard)
+		w.whole, w.stale, w.unpaced = w.whole || c.Whole, w.stale || c.Stale, w.unpaced || c.Unpaced
+	}
+	return w
+}
+
+// run publishes all of the claim. An error ends it: what was published is right all the same.
 func (w *sweep) run(ctx context.Context) error {
 	sys, err := w.sync.store.System(ctx)
 	if err != nil {
 		return fmt.Errorf("read system: %w", err)
 	}
 	w.actions = sys.ActionNames()
-	if err := w.groups(ctx); err != nil {
+	for page := range w.pages(ctx) {
+		if page.err != nil {
+			return fmt.Errorf("read groups: %w", page.err)
+		}
+		if err := w.page(ctx, page.rows); err != nil {
+			return err
+		}
+		if page.last {
+			w.close(page.shard)
+		}
+	}
+	if err := w.flush(ctx); err != nil {
 		return err
 	}
-	if w.full {
-		if err := w.holds(ctx); err != nil {
-			return err
-		}
+	if w.whole {
+		return w.holds(ctx)
 	}
-	return w.defaults(ctx, sys)
+	return ctx.Err()
 }
 
-func (w *sweep) groups(ctx context.Context) error {
+// page is a part of one shard's groups.
+type page struct {
+	shard uint8
+	rows  []store.PublishRow
+	last  bool // of the shard
+	err   error
+}
+
+// pages reads the shards' groups, one page ahead of whoever takes them.
+func (w *sweep) pages(ctx context.Context) func(yield func(page) bool) {
+	return func(yield func(page) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		read := make(chan page)
+		go func() {
+			defer close(read)
+			for _, shard := range w.shards {
+				if !w.read(ctx, shard, read) {
+					return
+				}
+			}
+		}()
+		for p := range read {
+			if !yield(p) {
+				break
+			}
+		}
+		cancel()
+		for range read { // until it has ended: the reader's connection is used by one at a time
+		}
+	}
+}
+
+func (w *sweep) read(ctx context.Context, shard uint8, to chan<- page) bool {
 	after := ""
 	for {
-		rows, err := w.sync.store.PublishPage(ctx, w.shards, after, groupsAPage)
-		if err != nil {
-			return fmt.Errorf("read groups: %w", err)
+		rows, err := w.reader.Page(ctx, shard, after, groupsAPage)
+		p := page{shard: shard, rows: rows, last: len(rows) < groupsAPage, err: err}
+		select {
+		case to <- p:
+		case <-ctx.Done():
+			return false
 		}
-		if len(rows) == 0 {
-			break
-		}
-		if err := w.page(ctx, rows); err != nil {
-			return err
+		if err != nil || p.last {
+			return err == nil
 		}
 		after = rows[len(rows)-1].GroupID
-		if len(rows) < groupsAPage {
-			break
-		}
 	}
-	for shard := range w.pending {
-		w.close(uint8(shard))
-	}
-	return w.flush(ctx)
 }
 
 func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
-	var (
-		exempting []string
-		gone      []withdrawal
-	)
+	var gone []withdrawal
 	for _, row := range rows {
 		if row.Err != nil { // Redis keeps what it has of this group; the others go on
 			w.sync.skipped(ctx, row)
@@ -98,94 +141,91 @@ func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
 		if w.stale {
 			gone = append(gone, unpublished(w.sync, w.actions, row, pubs, order)...)
 		}
-		if w.full && row.ExemptionsVersion > 0 {
-			exempting = append(exempting, row.GroupID)
+		if len(w.ready) >= w.round() {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
 		}
+		w.done.Add(1)
 	}
-	if err := w.withdraw(ctx, gone); err != nil {
+	if err := w.withdraw(ctx, gone); err != nil || !w.whole {
 		return err
 	}
-	w.done.Add(int64(len(rows)))
-	if len(exempting) > 0 {
-		sets, err := w.sync.store.ExemptionSets(ctx, exempting)
+	return w.exemptions(ctx, rows)
+}
+
+// exemptions publishes the collections of a page, so many at once as memory should hold.
+func (w *sweep) exemptions(ctx context.Context, rows []store.PublishRow) error {
+	for len(rows) > 0 {
+		var groups []string
+		n := lookLength(rows)
+		for _, row := range rows[:n] {
+			if row.Err == nil && row.ExemptionsVersion > 0 {
+				groups = append(groups, row.GroupID)
+			}
+		}
+		rows = rows[n:]
+		if len(groups) == 0 {
+			continue
+		}
+		sets, err := w.sync.store.ExemptionSets(ctx, groups)
 		if err != nil {
 			return fmt.Errorf("read exemptions: %w", err)
 		}
 		if err := w.sync.publishSets(ctx, sets); err != nil {
 			return err
 		}
+		if err := w.rest(ctx); err != nil {
+			return err
+		}
 	}
-	if len(w.ready) < callsARound {
-		return nil
+	return nil
+}
+
+func (w *sweep) round() int {
+	if w.unpaced {
+		return callsARound
 	}
-	return w.flush(ctx)
+	return pacedRound
 }
 
 func (w *sweep) add(shard uint8, pubs []enforce.Publication) {
 	if len(pubs) == 0 {
 		return
 	}
-	b := &w.pending[shard]
-	b.groups++
-	b.pubs = append(b.pubs, pubs...)
-	if b.groups >= groupsACall {
+	w.pending.groups++
+	w.pending.pubs = append(w.pending.pubs, pubs...)
+	if w.pending.groups >= groupsACall {
 		w.close(shard)
 	}
 }
 
 func (w *sweep) close(shard uint8) {
-	if b := &w.pending[shard]; b.groups > 0 {
-		w.ready = append(w.ready, &call{shard: shard, pubs: b.pubs})
-		*b = batch{}
+	if w.pending.groups > 0 {
+		w.ready = append(w.ready, &call{shard: shard, pubs: w.pending.pubs})
+		w.pending = batch{}
 	}
 }
 
 func (w *sweep) flush(ctx context.Context) error {
 	calls := w.ready
 	w.ready = nil
-	return w.publish(ctx, calls)
+	if err := w.sync.publishMerged(ctx, calls); err != nil {
+		return err
+	}
+	return w.rest(ctx)
 }
 
-func (w *sweep) defaults(ctx context.Context, sys *policy.System) error {
-	var calls []*call
-	for _, shard := range w.list() {
-		calls = append(calls, &call{shard: shard, pubs: w.sync.compileDefaults(sys, shard)})
+// rest leaves the servers to others for as long as the work since the last rest took, unless the job is unpaced.
+func (w *sweep) rest(ctx context.Context) error {
+	if w.unpaced {
+		return nil
 	}
-	return w.publish(ctx, calls)
-}
-
-func (w *sweep) publish(ctx context.Context, calls []*call) error {
-	if w.sync.cfg.SingleNode {
-		calls = merge(calls)
+	if !pause(ctx, min(w.sync.cfg.Now().Sub(w.rested), longestWait)) {
+		return ctx.Err()
 	}
-	return w.sync.publishCalls(ctx, calls)
-}
-
-// merge joins small calls, whatever their shards: each costs a round trip and, in the embedded server, a new Lua state.
-func merge(calls []*call) (merged []*call) {
-	for _, c := range calls {
-		if n := len(merged); n > 0 && len(merged[n-1].pubs)+len(c.pubs) <= pubsACall {
-			merged[n-1].pubs = append(merged[n-1].pubs, c.pubs...)
-			continue
-		}
-		merged = append(merged, &call{shard: c.shard, pubs: c.pubs})
-	}
-	return merged
-}
-
-func (w *sweep) list() []uint8 {
-	if w.shards != nil {
-		return w.shards
-	}
-	return allShards()
-}
-
-func allShards() []uint8 {
-	list := make([]uint8, enforce.Shards)
-	for i := range list {
-		list[i] = uint8(i)
-	}
-	return list
+	w.rested = w.sync.cfg.Now()
+	return nil
 }
 
 // holds gives Redis the mutes and bans that hold now, and ends those that were lifted: a Redis that came back with older

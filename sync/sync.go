@@ -2,13 +2,14 @@
 // as policysync.
 //
 // Three lanes carry a change, so that each failure of one is caught by the next: a wake in the process that committed it,
-// a notification to the other instances, and a poll of the outbox each second. Besides them run a job that republishes
-// the whole fleet, a watch over the epochs that rebuilds what Redis lost, a reconciler that compares everything over and
+// a notification to the other instances, and a poll of the outbox each second. Besides them run the workers of the job that republishes
+// the whole fleet, which all instances share, a watch over the epochs that asks it for what Redis lost, a reconciler that compares everything over and
 // over and mends drift, the consumer of the script's events, and the sealing of the audit. Every write into Redis is guarded by its order, so any of them may run twice, late or on several
 // instances at once.
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -35,17 +36,22 @@ type Config struct {
 	// SingleNode says that Redis is one server, not a cluster: keys of several shards may then share a call, which makes
 	// the first start and rebuilds faster. False is right for both.
 	SingleNode bool
+	// FleetPublisher has connections of its own, so that the fleet job is never in the way of single edits: two are enough.
+	// Nil = Publisher.
+	FleetPublisher *enforce.Publisher
 	// Registerer receives the metrics. Nil = they are kept but not registered.
 	Registerer prometheus.Registerer
 
 	Workers     int           // of lane 1; zero = 2
 	PollEvery   time.Duration // outbox poll; zero = 1 s
 	EpochEvery  time.Duration // watch over the epochs; zero = 1 s
+	FleetEvery  time.Duration // looking for a fleet job, besides being told; zero = 1 s
 	EventsEvery time.Duration // reading the script's events; zero = 200 ms
 	SealEvery   time.Duration // sealing the audit; zero = 1 s
 	ProbeEvery  time.Duration // asking for Redis while it is away; zero = 250 ms
 	Lease       time.Duration // of a claimed outbox row; zero = 15 s
-	OrphanAfter time.Duration // a rebuild that stood still so long is taken over; zero = 10 s
+	OrphanAfter time.Duration // a rebuild that nobody asked the fleet job for is taken over then; zero = 10 s
+	FleetLease  time.Duration // of shards claimed for the fleet job, renewed while they are worked on; zero = 3 s
 	CallTimeout time.Duration // of one call to Redis; zero = 2 s
 	// ReconcileEvery is from the end of one pass of the reconciler to the start of the next; zero = 10 s.
 	ReconcileEvery time.Duration
@@ -57,7 +63,9 @@ type Sync struct {
 	cfg       Config
 	store     *store.Store
 	publisher *enforce.Publisher
-	keys      enforce.Keys
+	// fleetPublisher is publisher, but perhaps on other connections.
+	fleetPublisher *enforce.Publisher
+	keys           enforce.Keys
 	log       *slog.Logger
 	instance  string // names this process in notifications
 
@@ -67,9 +75,12 @@ type Sync struct {
 	board      *board        // who waits for which version
 	ledger     *ledger       // what earlier versions published
 	breaker    *breaker      // whether Redis answers
-	fleet      *fleetRows    // claimed rows that ask for a pass
+	fleet      *fleetRows    // claimed rows that ask for a fleet job
+	pass       pass          // the pass over the whole fleet that this instance needs
 	pollNow    chan struct{} // wakes lane 3
 	passNow    chan struct{} // asks for a pass over the whole fleet
+	fleetLook  chan struct{} // wakes who asks for fleet jobs and follows them
+	fleetWork  chan struct{} // wakes a worker of the fleet job
 	epochsNow  chan struct{} // wakes the watch over the epochs
 	consuming  chan struct{} // held by who reads events
 	cursors    cursors
@@ -108,11 +119,14 @@ func New(cfg Config) (*Sync, error) {
 		fleet:     newFleetRows(),
 		pollNow:   make(chan struct{}, 1),
 		passNow:   make(chan struct{}, 1),
+		fleetLook: make(chan struct{}, 1),
+		fleetWork: make(chan struct{}, 1),
 		epochsNow: make(chan struct{}, 1),
 		consuming: make(chan struct{}, 1),
 		metrics:   m,
 		report:    newReport(),
 	}
+	s.fleetPublisher = cmp.Or(cfg.FleetPublisher, cfg.Publisher)
 	s.passDue.Store(true)
 	return s, nil
 }
@@ -122,9 +136,9 @@ func (c *Config) setDefaults() {
 		c.Workers = 2
 	}
 	for d, value := range map[*time.Duration]time.Duration{
-		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
+		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.FleetEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
 		&c.SealEvery: time.Second, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
-		&c.OrphanAfter: 10 * time.Second, &c.CallTimeout: 2 * time.Second,
+		&c.OrphanAfter: 10 * time.Second, &c.FleetLease: 3 * time.Second, &c.CallTimeout: 2 * time.Second,
 		&c.ReconcileEvery: 10 * time.Second,
 	} {
 		if *d <= 0 {
@@ -142,6 +156,9 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 	for range s.cfg.Workers {
 		loops = append(loops, s.runWorker)
+	}
+	for worker := range fleetWorkers {
+		loops = append(loops, func(ctx context.Context) { s.runFleet(ctx, worker) })
 	}
 	var running sync.WaitGroup
 	for _, loop := range loops {

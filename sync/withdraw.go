@@ -32,13 +32,16 @@ func unpublished(
 
 // withdraw leaves a tombstone for each that is there.
 func (w *sweep) withdraw(ctx context.Context, gone []withdrawal) error {
+	if len(gone) == 0 {
+		return nil
+	}
 	keys := make([]string, len(gone))
 	for i, g := range gone {
 		keys[i] = g.pub.Key
 	}
 	var present []bool
 	err := w.sync.call(ctx, func(ctx context.Context) (err error) {
-		present, err = w.sync.publisher.Present(ctx, keys)
+		present, err = w.sync.fleetPublisher.Present(ctx, keys)
 		return err
 	})
 	if err != nil {

@@ -21,7 +21,8 @@ func (s *Sync) Wake(c store.Change) {
 func (s *Sync) enqueue(c store.Change, local bool) {
 	if c.Kind == store.KindFleet {
 		if local {
-			s.fleet.add([]string{c.OutboxID}) // the store leased the row to this process
+			s.fleet.add([]string{c.OutboxID}, c.Action != "") // the store leased the row to this process
+			poke(s.fleetLook)
 		}
 		return
 	}

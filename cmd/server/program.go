@@ -84,13 +84,17 @@ func (p *Program) wire() error {
 	if err != nil {
 		return err
 	}
+	republishing, err := p.redis()
+	if err != nil {
+		return err
+	}
 	if p.store, err = p.openStore(func(c store.Change) { p.sync.Wake(c) }); err != nil {
 		return err
 	}
 	keys := enforce.NewKeys(p.settings.RedisPrefix)
 	p.checks = enforce.New(enforce.Config{Redis: checking, Prefix: p.settings.RedisPrefix, Logger: w.Log, Now: w.Now})
 	p.sync, err = policysync.New(policysync.Config{
-		Store: p.store, Publisher: enforce.NewPublisher(publishing, keys),
+		Store: p.store, Publisher: enforce.NewPublisher(publishing, keys), FleetPublisher: enforce.NewPublisher(republishing, keys),
 		Logger: w.Log, Now: w.Now, NewID: w.Nonce, Registerer: registry, SingleNode: singleNode(publishing),
 	})
 	if err != nil {

@@ -17,9 +17,7 @@ func syncStatus(s policysync.Status) api.SyncStatus {
 		Ready: s.Ready, RedisOk: s.RedisOK, Lanes: lanes, Queued: int64(s.Queued),
 		OutboxDepth: s.OutboxDepth, OutboxOldestAt: moment(s.OutboxOldest),
 		CompleteShards: int64(s.CompleteShards), RebuildingShards: int64(s.RebuildingShards),
-		LastPass: api.SyncPass{
-			Running: s.LastPass.Running, At: moment(s.LastPass.At), TookMs: milliseconds(s.LastPass.Took), Groups: s.LastPass.Groups,
-		},
+		Fleet: syncFleet(s.Fleet),
 		Reconcile: api.SyncReconcile{
 			At: moment(s.Reconcile.At), TookMs: milliseconds(s.Reconcile.Took), Groups: s.Reconcile.Groups,
 			Repaired: s.Reconcile.Repaired, Ahead: s.Reconcile.Ahead,
@@ -27,6 +25,18 @@ func syncStatus(s policysync.Status) api.SyncStatus {
 		Lag: api.SyncLag{
 			Count: int64(s.Lag.Count), P50Ms: milliseconds(s.Lag.P50), P99Ms: milliseconds(s.Lag.P99), MaxMs: milliseconds(s.Lag.Max),
 		},
+	}
+}
+
+func syncFleet(f policysync.FleetStatus) api.SyncFleet {
+	takers := f.Takers
+	if takers == nil {
+		takers = []string{}
+	}
+	return api.SyncFleet{
+		Running: f.Running, Reason: f.Reason, By: f.By, Paced: f.Paced, BeganAt: moment(f.BeganAt), EndedAt: moment(f.EndedAt),
+		TookMs: milliseconds(f.Took), Shards: f.Shards, ShardsDone: f.Done, Groups: f.Groups, GroupsAbout: f.About,
+		GroupsPerSecond: f.Rate, LeftMs: milliseconds(f.Left), Takers: takers,
 	}
 }
 

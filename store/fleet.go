@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// FleetAsk asks for groups to be published anew, by whichever instances run.
+type FleetAsk struct {
+	Shards  []uint8 // nil = all
+	Reason  string  // for people: why
+	By      string  // who asks
+	Whole   bool    // exemptions, mutes and bans as well as policies and notices
+	Stale   bool    // Redis may hold what documents no longer publish: withdraw it
+	Unpaced bool    // as fast as possible, else leaving time to others
+	Format  int     // of the asker's hashes: an instance that writes older ones leaves the shards alone for a while
+	Nonce   string  // the shards' epochs stand at ~Nonce and are completed at the end; "" = they are left as they are
+	// OutboxIDs are the rows that this asking answers; they go with it.
+	OutboxIDs []string
+	// Join takes part in a job under way instead, if that does as much and was asked for after the number JoinAfter; and
+	// asks for nothing while another job runs. False supersedes what runs: its shards begin anew.
+	Join      bool
+	JoinAfter int64
+}
+
+// FleetStatus is the present fleet job, or the last one.
+type FleetStatus struct {
+	Number  int64 // of the last asking; 0 = none yet
+	Reason  string
+	AskedBy string
+	BeganAt time.Time // zero = none yet
+	EndedAt time.Time // of the last job that ended; zero = none
+	TookMS  int64     // of it
+	Shards  int64     // that are asked for and not ended; 0 = nothing runs
+	Left    int64     // of them, whose groups are not all in Redis
+	Groups  int64     // published by the present job or the last
+	About   int64     // groups that there are, roughly
+	Unpaced bool
+	Ended   int64    // all askings up to this number have ended
+	Takers  []string // who is at work, sorted
+}
+
+// Running says whether anything is left to do.
+func (f FleetStatus) Running() bool { return f.Shards > 0 }
+
+type fleetJob struct {
+	Number         int64
+	EndedAt        int64
+	Reason         string
+	AskedBy        string
+	BeganAt        int64
+	TookMS         int64 `gorm:"column:took_ms"`
+	GroupsAbout    int64
+	Shards, Left   int64
+	Groups         int64
+	AllEnded       int64
+	Unpaced        int64
+}
+
+const selectFleet = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,
+		count(CASE WHEN f.ended < f.asked THEN 1 END) AS shards, count(CASE WHEN f.done < f.asked THEN 1 END) AS "left",
+		sum(f.groups_done) AS groups, min(CASE WHEN f.ended < f.asked THEN f.ended ELSE j.number END) AS all_ended,
+		count(CASE WHEN f.ended < f.asked AND f.unpaced THEN 1 END) AS unpaced
+	FROM fleet_job AS j CROSS JOIN fleet_shards AS f
+	GROUP BY j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about`
+
+// FleetStatus reads the fleet job.
+func (s *Store) FleetStatus(ctx context.Context) (status FleetStatus, err error) {
+	err = s.read(ctx, func(db *gorm.DB) error {
+		var row fleetJob
+		if err := one(db.Raw(selectFleet), &row); err != nil {
+			return err
+		}
+		status = FleetStatus{
+			Number: row.Number, Reason: row.Reason, AskedBy: row.AskedBy, BeganAt: moment(row.BeganAt),
+			EndedAt: moment(row.EndedAt), TookMS: row.TookMS, Shards: row.Shards, Left: row.Left, Groups: row.Groups,
+			About: row.GroupsAbout, Unpaced: row.Unpaced > 0, Ended: row.AllEnded,
+		}
+		if !status.Running() {
+			return nil
+		}
+		return db.Raw("SELECT DISTINCT taker FROM fleet_shards WHERE taker <> '' ORDER BY taker").Scan(&status.Takers).Error
+	})
+	return status, err
+}
+
+// moment is a column where 0 stands for never.
+func moment(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return fromMicros(&us)
+}
+
+// AskFleet asks, and returns the number that the asking or the one that it joined has: the job is done when
+// FleetStatus.Ended has reached it. 0 = nothing was asked, because a job runs that cannot be joined.
+func (s *Store) AskFleet(ctx context.Context, ask FleetAsk) (number int64, err error) {
+	about, err := s.groupsAbout(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = s.write(ctx, func(t *tx) error {
+		var job fleetJob
+		if err := one(t.Raw("SELECT number FROM fleet_job WHERE id = 1"+s.dialect.forUpdate("fleet_job")), &job); err != nil {
+			return err
+		}
+		if ask.Join {
+			joined, busy, err := t.joinFleet(ask)
+			if err != nil || busy || joined {
+				number = map[bool]int64{true: job.Number}[joined]
+				return err
+			}
+		}
+		number = job.Number + 1
+		return t.askFleet(ask, number, about)
+	})
+	return number, err
+}
+
+// joinFleet looks whether a job that runs does as much.
+func (t *tx) joinFleet(ask FleetAsk) (joined, busy bool, err error) {
+	var row struct{ Fitting, Running int64 }
+	err = one(t.Raw(`SELECT count(CASE WHEN asked > ? AND whole AND (stale OR nonce <> '') AND format >= ? THEN 1 END) AS fitting,
+			count(*) AS running
+		FROM fleet_shards WHERE ended < asked`, ask.JoinAfter, ask.Format), &row)
+	return row.Fitting == int64(len(shardList(nil))), row.Running > 0, err
+}
+
+func (t *tx) askFleet(ask FleetAsk, number, about int64) error {
+	var c Counters
+	if err := one(t.Raw(selectCounters), &c); err != nil {
+		return err
+	}
+	shards, now := shardList(ask.Shards), t.now.UnixMicro()
+	if err := t.lockFleet("shard IN ?", shards); err != nil {
+		return err
+	}
+	err := t.Exec(`UPDATE fleet_shards SET asked = ?, generation = ?, bounds_version = ?, defaults_version = ?,
+			whole = (? OR (whole AND ended < asked)), stale = (? OR (stale AND ended < asked)),
+			unpaced = (? OR (unpaced AND ended < asked)),
+			format = CASE WHEN ended < asked AND format > ? THEN format ELSE ? END,
+			nonce = CASE WHEN ? OR ended >= asked THEN ? ELSE nonce END,
+			taker = '', claimed_until = ?, groups_done = 0
+		WHERE shard IN ?`, number, c.Generation, c.BoundsVersion, c.DefaultsVersion, ask.Whole, ask.Stale, ask.Unpaced,
+		ask.Format, ask.Format, ask.Nonce != "", ask.Nonce, now, shards).Error
+	if err != nil {
+		return err
+	}
+	err = t.Exec(`UPDATE fleet_shards SET groups_done = 0 WHERE ended >= asked`).Error
+	if err != nil {
+		return err
+	}
+	err = t.Exec(`UPDATE fleet_job SET number = ?, reason = ?, asked_by = ?, began_at = ?, groups_about = ?, taker = '',
+		claimed_until = 0 WHERE id = 1`, number, ask.Reason, ask.By, now, about*int64(len(shards))/int64(len(shardList(nil)))).Error
+	if err != nil || len(ask.OutboxIDs) == 0 {
+		return err
+	}
+	return t.Exec("DELETE FROM outbox WHERE id IN ?", ask.OutboxIDs).Error
+}
+
+// lockFleet locks rows of shards in one order, so that no two writers wait for each other in a ring.
+func (t *tx) lockFleet(where string, args ...any) error {
+	if !t.store.dialect.postgres {
+		return nil
+	}
+	var locked []int
+	return t.Raw("SELECT shard FROM fleet_shards WHERE "+where+" ORDER BY shard FOR UPDATE", args...).Scan(&locked).Error
+}
+
+// fleeting lets the commit not wait for the disk: what a crash loses of claims and progress is done once more.
+func (t *tx) fleeting() error {
+	if !t.store.dialect.postgres {
+		return nil
+	}
+	return t.Exec("SELECT set_config('synchronous_commit', 'off', true)").Error
+}
+
+// fewGroups is where an estimate gives way to a count.
+const fewGroups = 50_000
+
+// groupsAbout is how many groups there are: counted while they are few, else as Postgres estimates.
+func (s *Store) groupsAbout(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx, func(db *gorm.DB) error {
+		if s.dialect.postgres {
+			err := one(db.Raw("SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('groups' AS regclass)"), &n)
+			if err != nil || n >= fewGroups {
+				return err
+			}
+		}
+		return one(db.Raw("SELECT count(*) FROM groups"), &n)
+	})
+	return n, err
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fleetPatience is how many times the store's timeout one page may take: its rows lie all over the table, and may have
+// to come from disk.
+const fleetPatience = 6
+
+// FleetReader reads groups for the fleet job, on a connection of its own that it makes with the first page: it never
+// waits for the pool, nor keeps others waiting. Not safe for concurrent use. Close it.
+type FleetReader struct {
+	store *Store
+	conn  *pgx.Conn // nil = none yet, or SQLite
+}
+
+// FleetReader makes a reader; it connects to nothing yet.
+func (s *Store) FleetReader() *FleetReader { return &FleetReader{store: s} }
+
+// Close gives the connection back.
+func (r *FleetReader) Close() {
+	if r.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = r.conn.Close(ctx)
+	r.conn = nil
+}
+
+const selectFleetPage = `SELECT g.id, g.archived_at IS NOT NULL, g.version, g.document, g.exemptions_version, g.exemptions_count,
+		s.generation, s.bounds_version, s.defaults_version
+	FROM groups AS g CROSS JOIN system AS s WHERE g.shard = $1 AND g.id > $2 ORDER BY g.id LIMIT $3`
+
+// Page reads groups of one shard by id, archived ones too, as PublishPage does but without their locale. after is the
+// last id of the page before, "" at the start; the page that has fewer than limit rows is the last.
+func (r *FleetReader) Page(ctx context.Context, shard uint8, after string, limit int) ([]PublishRow, error) {
+	if !r.store.dialect.postgres {
+		return r.store.publishRows(ctx, "g.shard = ? AND g.id > ? ORDER BY g.id LIMIT ?", shard, after, limit)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(fleetPatience)*r.store.cfg.Timeout)
+	defer cancel()
+	rows, err := r.page(ctx, shard, after, limit)
+	if err != nil {
+		r.Close() // the next page takes a new connection
+		return nil, translate(err)
+	}
+	return rows, nil
+}
+
+func (r *FleetReader) page(ctx context.Context, shard uint8, after string, limit int) ([]PublishRow, error) {
+	if r.conn == nil {
+		conn, err := pgx.ConnectConfig(ctx, r.store.dialect.pgx.Copy())
+		if err != nil {
+			return nil, err
+		}
+		r.conn = conn
+	}
+	rows, err := r.conn.Query(ctx, selectFleetPage, int16(shard), after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make([]PublishRow, 0, limit)
+	for rows.Next() {
+		row, err := fleetRow(shard, rows.RawValues())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+// fleetRow reads the columns of selectFleetPage in Postgres' binary form: scanning them one by one would cost as much as
+// all else that is done with a row.
+func fleetRow(shard uint8, raw [][]byte) (PublishRow, error) {
+	var n [6]int64
+	for i, column := range [6]int{2, 4, 5, 6, 7, 8} {
+		if len(raw[column]) != 8 {
+			return PublishRow{}, fmt.Errorf("store: column %d of a group has %d bytes, not 8", column, len(raw[column]))
+		}
+		n[i] = int64(binary.BigEndian.Uint64(raw[column])) //nolint:gosec // a bigint, as Postgres writes it
+	}
+	row := PublishRow{
+		GroupID: string(raw[0]), Shard: shard, Archived: raw[1][0] != 0, Version: n[0], ExemptionsVersion: n[1],
+		ExemptionsCount: n[2], Counters: Counters{Generation: n[3], BoundsVersion: n[4], DefaultsVersion: n[5]},
+	}
+	row.Document, row.Err = readStored(row.GroupID, raw[3])
+	return row, nil
+}

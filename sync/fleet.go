@@ -1,0 +1,160 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
+	"github.com/pacekeeper/pacekeeper/store"
+)
+
+const (
+	fleetWorkers  = 2    // an instance, each with a connection to the database and one or two calls to Redis
+	groupsAClaim  = 4000 // about; a claim of a small fleet has many shards
+	shardsAClaim  = 64
+	leasesRenewed = 3 // times while a lease lasts
+)
+
+// errClaimLost ends work on shards that are somebody else's by now: they were asked for anew, or this instance stood still
+// for longer than its lease.
+var errClaimLost = errors.New("sync: the claim was lost")
+
+// runFleet is one worker of lane 4: it claims shards of the fleet job and publishes their groups, until none are left.
+// While a job is paced only the first worker is at it.
+func (s *Sync) runFleet(ctx context.Context, worker int) {
+	by := store.FleetClaimer{
+		Taker: s.instance + "/" + strconv.Itoa(worker), Format: enforce.HashFormat, Lease: s.cfg.FleetLease,
+	}
+	every(ctx, s.cfg.FleetEvery, s.fleetWork, func(ctx context.Context) {
+		reader := s.store.FleetReader()
+		defer reader.Close()
+		for more := true; more && ctx.Err() == nil && !s.breaker.isAway(); {
+			var err error
+			more, err = s.workFleet(ctx, by, reader, worker)
+			if err != nil || more {
+				s.noteError(ctx, laneFleet, err)
+			}
+		}
+	})
+}
+
+// workFleet does one claim, or the end of the job; more = there may be another.
+func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *store.FleetReader, worker int) (more bool, err error) {
+	status, err := s.store.FleetStatus(ctx)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("read the fleet job: %w", err)
+	case !status.Running(), worker > 0 && !status.Unpaced:
+		return false, nil
+	case status.Left == 0:
+		return s.endFleet(ctx, by)
+	}
+	claim, err := s.store.ClaimFleet(ctx, by, claimSize(status.About))
+	if err != nil {
+		return false, fmt.Errorf("claim shards: %w", err)
+	}
+	if len(claim) == 0 {
+		return false, nil // others have the rest
+	}
+	poke(s.fleetWork) // there may be enough for the other worker
+	return s.workClaim(ctx, by, reader, claim)
+}
+
+// claimSize is how many shards have about as many groups as a claim should.
+func claimSize(about int64) int {
+	return int(min(max(groupsAClaim*enforce.Shards/max(about, 1), 1), shardsAClaim))
+}
+
+// workClaim publishes the groups of a claim. If it cannot, others may take the claim at once.
+func (s *Sync) workClaim(ctx context.Context, by store.FleetClaimer, reader *store.FleetReader, claim []store.FleetShard) (bool, error) {
+	w := newSweep(s, reader, claim)
+	err := s.whileClaimed(ctx, by, claim, &w.done, w.run)
+	if errors.Is(err, errClaimLost) {
+		return true, nil
+	}
+	if err != nil {
+		s.noteError(ctx, laneFleet, s.store.GiveFleetBack(context.WithoutCancel(ctx), by, claim))
+		return false, err
+	}
+	if _, err := s.store.EndFleetShards(ctx, by, claim, w.done.Load()); err != nil {
+		return false, fmt.Errorf("end shards: %w", err)
+	}
+	return true, nil
+}
+
+// whileClaimed runs fn and renews the lease of the claim meanwhile, with the groups done so far. It ends fn when the
+// claim is lost.
+func (s *Sync) whileClaimed(
+	ctx context.Context, by store.FleetClaimer, claim []store.FleetShard, done *atomic.Int64, fn func(context.Context) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		for pause(ctx, by.Lease/leasesRenewed) {
+			held, err := s.store.RenewFleet(ctx, by, claim, done.Load())
+			if err == nil && !held {
+				cancel(errClaimLost)
+			}
+		}
+	}()
+	err := fn(ctx)
+	if errors.Is(context.Cause(ctx), errClaimLost) {
+		err = errClaimLost
+	}
+	cancel(nil)
+	<-renewed
+	return err
+}
+
+// FleetStatus is the present fleet job, which publishes every group anew, or the last one.
+type FleetStatus struct {
+	Running bool
+	Reason  string // change, start, redis or rebuild; "" = there was none yet
+	By      string // the instance that asked for it
+	Paced   bool
+	BeganAt time.Time // zero = there was none yet
+	EndedAt time.Time // of the last that ended; zero = none
+	Took    time.Duration
+	Shards  int64 // of this job
+	Done    int64 // of them, whose groups are all in Redis
+	Groups  int64 // published so far, or by the last job
+	About   int64 // groups that there are to publish, roughly
+	// Rate is in groups a second since the beginning, or of the last job; 0 = unknown.
+	Rate float64
+	// Left is how long the rest takes at that rate; 0 = unknown, or nothing runs.
+	Left   time.Duration
+	Takers []string // who is at work: instances and their workers
+}
+
+// noteFleet takes in how far the job is.
+func (s *Sync) noteFleet(f store.FleetStatus) {
+	status := FleetStatus{
+		Running: f.Running(), Reason: f.Reason, By: f.AskedBy, Paced: !f.Unpaced, BeganAt: f.BeganAt, EndedAt: f.EndedAt,
+		Took: time.Duration(f.TookMS) * time.Millisecond, Shards: f.Shards, Done: f.Shards - f.Left,
+		Groups: f.Groups, About: max(f.About, f.Groups), Takers: f.Takers,
+	}
+	spent := status.Took
+	if status.Running {
+		spent = s.cfg.Now().Sub(f.BeganAt)
+	}
+	if spent > 0 {
+		status.Rate = float64(status.Groups) / spent.Seconds()
+	}
+	if status.Running && status.Rate > 0 {
+		status.Left = time.Duration(float64(status.About-status.Groups) / status.Rate * float64(time.Second))
+	}
+	s.report.fleet(status)
+	s.metrics.fleet(status)
+}
+
+func (r *report) fleet(f FleetStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.Fleet = f
+}
