@@ -46,17 +46,17 @@ type FleetStatus struct {
 func (f FleetStatus) Running() bool { return f.Shards > 0 }
 
 type fleetJob struct {
-	Number         int64
-	EndedAt        int64
-	Reason         string
-	AskedBy        string
-	BeganAt        int64
-	TookMS         int64 `gorm:"column:took_ms"`
-	GroupsAbout    int64
-	Shards, Left   int64
-	Groups         int64
-	AllEnded       int64
-	Unpaced        int64
+	Number       int64
+	EndedAt      int64
+	Reason       string
+	AskedBy      string
+	BeganAt      int64
+	TookMS       int64 `gorm:"column:took_ms"`
+	GroupsAbout  int64
+	Shards, Left int64
+	Groups       int64
+	AllEnded     int64
+	Unpaced      int64
 }
 
 const selectFleet = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,

@@ -150,11 +150,11 @@ func (s *Store) ClaimFleetEnd(ctx context.Context, by FleetClaimer) (end FleetEn
 // EndFleet notes that the end is done. What was asked for meanwhile stays open.
 func (s *Store) EndFleet(ctx context.Context, end FleetEnd) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.lockFleet("ended < asked"); err != nil {
+		if err := t.lockFleet("ended < done"); err != nil {
 			return err
 		}
-		err := t.Exec("UPDATE fleet_shards SET ended = done, nonce = '' WHERE ended < asked AND done = asked AND asked <= ?",
-			end.Number).Error
+		err := t.Exec(`UPDATE fleet_shards SET ended = done, nonce = CASE WHEN done = asked THEN '' ELSE nonce END
+			WHERE ended < done AND done <= ?`, end.Number).Error
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,9 @@ func (r policyRow) record(system *policy.System) (PolicyRecord, error) {
 }
 
 // parseStored reads a document that the store printed. A fault here is a damaged database, not bad input.
-func parseStored(groupID, text string) (policy.Document, error) { return readStored(groupID, []byte(text)) }
+func parseStored(groupID, text string) (policy.Document, error) {
+	return readStored(groupID, []byte(text))
+}
 
 func readStored(groupID string, text []byte) (policy.Document, error) {
 	doc, err := policy.ParseDocument(text)

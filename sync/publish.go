@@ -61,7 +61,9 @@ func (s *Sync) publishCalls(ctx context.Context, calls []*call) error {
 	return inParallel(len(calls), func(i int) error { return s.publishCall(ctx, calls[i]) })
 }
 
-func (s *Sync) publishCall(ctx context.Context, c *call) error { return s.publishBy(ctx, s.publisher, c) }
+func (s *Sync) publishCall(ctx context.Context, c *call) error {
+	return s.publishBy(ctx, s.publisher, c)
+}
 
 func (s *Sync) publishBy(ctx context.Context, p *enforce.Publisher, c *call) error {
 	if len(c.pubs) == 0 {

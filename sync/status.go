@@ -16,8 +16,8 @@ const (
 	laneListen    = "listen"   // lane 2, hearing
 	lanePoll      = "poll"     // lane 3
 	laneComplete  = "complete" // deleting published rows
-	lanePasses    = "passes" // asking for fleet jobs
-	laneFleet     = "fleet"  // lane 4, working on them
+	lanePasses    = "passes"   // asking for fleet jobs
+	laneFleet     = "fleet"    // lane 4, working on them
 	laneEpochs    = "epochs"
 	laneEvents    = "events"
 	laneAudit     = "audit"

@@ -66,8 +66,8 @@ type Sync struct {
 	// fleetPublisher is publisher, but perhaps on other connections.
 	fleetPublisher *enforce.Publisher
 	keys           enforce.Keys
-	log       *slog.Logger
-	instance  string // names this process in notifications
+	log            *slog.Logger
+	instance       string // names this process in notifications
 
 	queue      *queue        // lane 1 and 2: groups to publish
 	outgoing   *outgoing     // lane 2: changes to announce
