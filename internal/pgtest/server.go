@@ -29,6 +29,8 @@ import (
 type Options struct {
 	Fsync bool // on disk, as in production: for benchmarks
 	TCP   bool // listen on a loopback port instead of a unix socket: for other processes
+	// Settings are more of Postgres' own, as name=value; they come last.
+	Settings []string
 }
 
 // Server is a private PostgreSQL. Its methods are safe for concurrent use, but for Freeze, Thaw, Kill and Restart.
@@ -167,6 +169,9 @@ func (s *Server) launch() error {
 		args = append(args, "-c", "listen_addresses=127.0.0.1")
 	} else {
 		args = append(args, "-c", "listen_addresses=")
+	}
+	for _, setting := range s.opts.Settings {
+		args = append(args, "-c", setting)
 	}
 	cmd := s.command("/bin/sh", args...)
 	alive, err := cmd.StdinPipe()

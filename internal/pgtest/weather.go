@@ -63,7 +63,8 @@ func (s *Server) relaunch(closeOld, waitOld func() error) error {
 	return s.launch()
 }
 
-func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
+// PID is the process id of the server itself, whose children its backends are.
+func (s *Server) PID(tb testing.TB) int {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -74,6 +75,12 @@ func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return pid
+}
+
+func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
+	tb.Helper()
+	pid := s.PID(tb)
 	family := append([]int{pid}, childrenOf(pid)...)
 	for _, p := range family {
 		if err := syscall.Kill(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
