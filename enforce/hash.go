@@ -101,17 +101,19 @@ func tombstone(order int64) Hash { return Hash{"order", itoa(order), "deleted", 
 
 // digested fills the digest: 64 bits of SHA-256 over all other fields, length-prefixed.
 func (h Hash) digested() Hash {
-	sum, at := sha256.New(), -1
+	text, at := make([]byte, 0, 1024), -1
 	for i := 0; i+1 < len(h); i += 2 {
 		if h[i] == "digest" {
 			at = i + 1
 			continue
 		}
-		for _, text := range h[i : i+2] {
-			sum.Write([]byte(strconv.Itoa(len(text)) + ":" + text))
+		for _, word := range h[i : i+2] {
+			text = append(strconv.AppendInt(text, int64(len(word)), 10), ':')
+			text = append(text, word...)
 		}
 	}
-	h[at] = hex.EncodeToString(sum.Sum(nil)[:8])
+	sum := sha256.Sum256(text)
+	h[at] = hex.EncodeToString(sum[:8])
 	return h
 }
 

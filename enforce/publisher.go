@@ -57,10 +57,10 @@ func (p *Publisher) Publish(ctx context.Context, shard uint8, pubs []Publication
 	if len(pubs) == 0 {
 		return nil, nil
 	}
-	keys, args := make([]string, len(pubs)), make([]any, 0, len(pubs)*45)
-	for i, pub := range pubs {
-		keys[i] = pub.Key
-		args = pub.appendArgs(args)
+	keys, args := make([]string, len(pubs)), make([]any, 0, len(pubs)*argsAPub)
+	for i := range pubs {
+		keys[i] = pubs[i].Key
+		args = pubs[i].appendArgs(args)
 	}
 	raw, err := p.scripts.publish.Run(ctx, p.rdb, keys, args...).Int64Slice()
 	if err != nil {
@@ -73,21 +73,26 @@ func (p *Publisher) Publish(ctx context.Context, shard uint8, pubs []Publication
 	return results, nil
 }
 
-// appendArgs appends the publication as publish.lua takes it.
-func (pub Publication) appendArgs(args []any) []any {
-	hash, digest, format, seen := pub.Hash, pub.Hash.Get("digest"), pub.Hash.Get("format"), ""
+// argsAPub is room for the arguments of a compiled policy.
+const argsAPub = 48
+
+// appendArgs appends the publication as publish.lua takes it. The words go as pointers, which an interface holds as they
+// are; a string would be copied for each.
+func (pub *Publication) appendArgs(args []any) []any {
+	head := &[5]string{itoa(pub.Order), pub.Hash.Get("digest"), pub.Hash.Get("format"), "", pub.Hash.Get("next_offset_at")}
+	hash := pub.Hash
 	if pub.Delete {
-		hash, digest = tombstone(pub.Order), ""
+		hash, head[1], head[4] = tombstone(pub.Order), "", ""
 	}
-	if format == "" {
-		format = strconv.Itoa(HashFormat)
+	if head[2] == "" {
+		head[2] = strconv.Itoa(HashFormat)
 	}
 	if pub.Repair {
-		seen = itoa(pub.Seen)
+		head[3] = itoa(pub.Seen)
 	}
-	args = append(args, itoa(pub.Order), digest, format, seen, hash.Get("next_offset_at"), strconv.Itoa(len(hash)))
-	for _, word := range hash {
-		args = append(args, word)
+	args = append(args, &head[0], &head[1], &head[2], &head[3], &head[4], len(hash))
+	for i := range hash {
+		args = append(args, &hash[i])
 	}
 	return args
 }

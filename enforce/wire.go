@@ -99,16 +99,15 @@ func setAlgorithm(c *policy.Compiled, program byte) (known bool) {
 }
 
 func programFlags(c policy.Compiled) byte {
-	var flags byte
-	for flag, on := range map[byte]bool{
-		flagEnabled: c.Enabled, flagSoft: c.Mode == policy.Soft, flagCountRefused: c.CountRefused, flagSpeech: c.Speech,
-		flagToEndOfDay: c.BanToEndOfDay,
-	} {
-		if on {
-			flags |= flag
-		}
+	return flag(c.Enabled, flagEnabled) | flag(c.Mode == policy.Soft, flagSoft) | flag(c.CountRefused, flagCountRefused) |
+		flag(c.Speech, flagSpeech) | flag(c.BanToEndOfDay, flagToEndOfDay)
+}
+
+func flag(on bool, bit byte) byte {
+	if on {
+		return bit
 	}
-	return flags
+	return 0
 }
 
 // DecodeProgram reads what EncodeProgram packed; false = damaged. Action, Order, OnFailure, ExemptRoles, TimeZone and

@@ -23,12 +23,12 @@ type FleetReader struct {
 // FleetReader makes a reader; it connects to nothing yet.
 func (s *Store) FleetReader() *FleetReader { return &FleetReader{store: s} }
 
-// Close gives the connection back.
-func (r *FleetReader) Close() {
+// Close gives the connection back, within a second, whether ctx has ended or not.
+func (r *FleetReader) Close(ctx context.Context) {
 	if r.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	_ = r.conn.Close(ctx)
 	r.conn = nil
@@ -48,7 +48,7 @@ func (r *FleetReader) Page(ctx context.Context, shard uint8, after string, limit
 	defer cancel()
 	rows, err := r.page(ctx, shard, after, limit)
 	if err != nil {
-		r.Close() // the next page takes a new connection
+		r.Close(ctx) // the next page takes a new connection
 		return nil, translate(err)
 	}
 	return rows, nil

@@ -274,7 +274,7 @@ func TestFleetReader(t *testing.T) {
 			want[i].Locale = ""
 		}
 		reader := s.FleetReader()
-		defer reader.Close()
+		defer reader.Close(b.t.Context())
 		var got []store.PublishRow
 		for shard := range 256 {
 			after := ""

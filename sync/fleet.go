@@ -31,7 +31,7 @@ func (s *Sync) runFleet(ctx context.Context, worker int) {
 	}
 	every(ctx, s.cfg.FleetEvery, s.fleetWork, func(ctx context.Context) {
 		reader := s.store.FleetReader()
-		defer reader.Close()
+		defer reader.Close(ctx)
 		for more := true; more && ctx.Err() == nil && !s.breaker.isAway(); {
 			var err error
 			more, err = s.workFleet(ctx, by, reader, worker)

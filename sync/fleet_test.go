@@ -74,6 +74,7 @@ func (at site) intervals(tb testing.TB, groups int) map[string]int {
 }
 
 func (at site) allAt(tb testing.TB, groups int, group, defaults string) func() bool {
+	tb.Helper()
 	return func() bool {
 		return cmp.Equal(at.intervals(tb, groups), map[string]int{"group " + group: groups, "default " + defaults: enforce.Shards})
 	}
@@ -217,8 +218,8 @@ func TestFleetWithdrawsWhatTheRegistryDropped(t *testing.T) {
 	})
 }
 
-// TestRebuildOfAKilledInstance leaves a rebuild behind at each step: epochs begun and nothing asked, asked, and half of it
-// claimed. Another instance makes Redis whole.
+// TestRebuildOfAKilledInstance leaves a rebuild behind at each step: epochs begun and nothing else, then asked for, then half
+// of it claimed. Another instance makes Redis whole.
 func TestRebuildOfAKilledInstance(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string]int{"begun": 1, "asked": 2, "claimed": 3} {

@@ -57,12 +57,6 @@ func newMetrics() *metrics {
 			Name: "pacekeeper_sync_pass_seconds", Help: "Fleet jobs, by the instance that ended them.",
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
 		}),
-		fleetShards: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pacekeeper_fleet_shards", Help: "Shards of the fleet job that runs, by whether their groups are all in Redis.",
-		}, []string{"state"}),
-		fleetGroups: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pacekeeper_fleet_groups", Help: "Groups that the fleet job has published, and about how many there are.",
-		}, []string{"state"}),
 		incomplete: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pacekeeper_sync_incomplete_shards", Help: "Shards of Redis that are missing or being rebuilt.",
 		}),
@@ -83,6 +77,7 @@ func newMetrics() *metrics {
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
 		}),
 	}
+	m.fleetShards, m.fleetGroups = fleetMetrics()
 	m.collections = []prometheus.Collector{
 		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete, m.head, m.headTrusted,
 		m.drift, m.ahead, m.reconciles, m.fleetShards, m.fleetGroups,
@@ -101,6 +96,14 @@ func (m *metrics) register(r prometheus.Registerer) error {
 		}
 	}
 	return nil
+}
+
+func fleetMetrics() (shards, groups *prometheus.GaugeVec) {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pacekeeper_fleet_shards", Help: "Shards of the fleet job that runs, by whether their groups are all in Redis.",
+		}, []string{"state"}), prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pacekeeper_fleet_groups", Help: "Groups that the fleet job has published, and about how many there are.",
+		}, []string{"state"})
 }
 
 // fleet tells how far the fleet job is.
