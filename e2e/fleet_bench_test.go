@@ -26,10 +26,10 @@ type fleetBench struct {
 	keys   enforce.Keys
 }
 
-// BenchmarkFleet measures what `make bench-fleet` prints: GROUPS groups (one million if it is not set) are republished,
+// BenchmarkFleet measures what `make bench-fleet` prints: FLEET_GROUPS groups (one million if it is not set) are republished,
 // lost, rebuilt and compared. Run it with -benchtime 1x; it fails only if something goes wrong, not if a goal is missed.
 func BenchmarkFleet(b *testing.B) {
-	groups, err := strconv.Atoi(os.Getenv("GROUPS"))
+	groups, err := strconv.Atoi(os.Getenv("FLEET_GROUPS"))
 	if err != nil {
 		groups = 1_000_000
 	}
