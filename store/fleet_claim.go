@@ -52,6 +52,7 @@ type FleetClaimer struct {
 	Taker  string
 	Format int // of the hashes that it writes
 	Lease  time.Duration
+	Shards []uint8 // that it can reach; nil = all
 }
 
 // ClaimFleet leases up to limit shards that have groups to publish and that nobody holds, those longest not served
@@ -65,10 +66,10 @@ func (s *Store) ClaimFleet(ctx context.Context, by FleetClaimer, limit int) ([]F
 		now := t.now
 		return t.Raw(`UPDATE fleet_shards SET taker = ?, claimed_until = ?, groups_done = 0 WHERE shard IN
 				(SELECT shard FROM fleet_shards WHERE done < asked AND (claimed_until <= ? OR claimed_until > ?)
-					AND (format <= ? OR claimed_until <= ?)
+					AND (format <= ? OR claimed_until <= ?) AND shard IN ?
 				ORDER BY done, shard LIMIT ?`+s.dialect.skipLocked()+`)
 			RETURNING `+fleetColumns, by.Taker, now.Add(by.Lease).UnixMicro(), now.UnixMicro(), now.Add(2*by.Lease).UnixMicro(),
-			by.Format, now.Add(-formatPatience).UnixMicro(), limit).Scan(&rows).Error
+			by.Format, now.Add(-formatPatience).UnixMicro(), shardList(by.Shards), limit).Scan(&rows).Error
 	})
 	return publicShards(rows), err
 }

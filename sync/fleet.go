@@ -53,6 +53,7 @@ func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *sto
 	case status.Left == 0:
 		return s.endFleet(ctx, by)
 	}
+	by.Shards = s.breaker.present()
 	claim, err := s.store.ClaimFleet(ctx, by, claimSize(status.About))
 	if err != nil {
 		return false, fmt.Errorf("claim shards: %w", err)

@@ -128,10 +128,10 @@ func TestAHealthyLookAsksForNothing(t *testing.T) {
 		}
 	}
 	looks(10)
-	eventually(t, "what the start asked for is done", func() bool { return !a.Status().LastPass.Running })
-	pass := a.Status().LastPass
+	eventually(t, "what the start asked for is done", func() bool { return !a.Status().Fleet.Running })
+	pass := a.Status().Fleet
 	looks(20)
-	if got := a.Status(); !got.RedisOK || got.LastPass.Running || !got.LastPass.At.Equal(pass.At) {
-		t.Errorf("after the start's pass %+v came %+v", pass, got.LastPass)
+	if got := a.Status(); !got.RedisOK || got.Fleet.Running || !got.Fleet.BeganAt.Equal(pass.BeganAt) {
+		t.Errorf("after the start's pass %+v came %+v", pass, got.Fleet)
 	}
 }
