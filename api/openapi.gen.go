@@ -967,16 +967,16 @@ type SyncFleet struct {
 	// EndedAt End of the last job that ended.
 	EndedAt *time.Time `json:"ended_at"`
 
-	// Groups Groups published so far
+	// Groups Groups published so far, or by the last job.
 	Groups int64 `json:"groups"`
 
-	// GroupsAbout Groups to publish
+	// GroupsAbout Groups to publish, roughly.
 	GroupsAbout int64 `json:"groups_about"`
 
 	// GroupsPerSecond Since it began. 0 = unknown.
 	GroupsPerSecond float64 `json:"groups_per_second"`
 
-	// LeftMs How long the rest takes at that rate. 0 = unknown
+	// LeftMs How long the rest takes at that rate. 0 = unknown, or nothing is left.
 	LeftMs float64 `json:"left_ms"`
 
 	// Paced It leaves half of the time to others.
@@ -986,10 +986,10 @@ type SyncFleet struct {
 	Reason  string `json:"reason"`
 	Running bool   `json:"running"`
 
-	// Shards Shards of this job
+	// Shards Shards of this job, 0 when none runs.
 	Shards int64 `json:"shards"`
 
-	// ShardsDone Of them
+	// ShardsDone Of them, whose groups are all published.
 	ShardsDone int64 `json:"shards_done"`
 
 	// Takers Instances and their workers that are at it.

@@ -1542,7 +1542,7 @@ export interface components {
              * @description Of 256.
              */
             rebuilding_shards: number;
-            last_pass: components["schemas"]["SyncPass"];
+            fleet: components["schemas"]["SyncFleet"];
             reconcile: components["schemas"]["SyncReconcile"];
             lag: components["schemas"]["SyncLag"];
         };
@@ -1561,18 +1561,59 @@ export interface components {
              */
             at: string;
         };
-        /** @description A pass over every group. */
-        SyncPass: {
+        /** @description The job that publishes every group anew, shared by all instances; the present one or the last. */
+        SyncFleet: {
             running: boolean;
+            /** @description change: of bounds, defaults or registry; start: of an instance; redis: it came back; rebuild: shards were lost. Empty: there was none yet. */
+            reason: string;
+            /** @description The instance that asked for it. */
+            by: string;
+            /** @description It leaves half of the time to others. */
+            paced: boolean;
+            /** Format: date-time */
+            began_at: string | null;
             /**
              * Format: date-time
-             * @description Start of the last complete pass.
+             * @description End of the last job that ended.
              */
-            at: string | null;
-            /** Format: double */
+            ended_at: string | null;
+            /**
+             * Format: double
+             * @description How long the last job took that ended.
+             */
             took_ms: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Shards of this job, 0 when none runs.
+             */
+            shards: number;
+            /**
+             * Format: int64
+             * @description Of them, whose groups are all published.
+             */
+            shards_done: number;
+            /**
+             * Format: int64
+             * @description Groups published so far, or by the last job.
+             */
             groups: number;
+            /**
+             * Format: int64
+             * @description Groups to publish, roughly.
+             */
+            groups_about: number;
+            /**
+             * Format: double
+             * @description Since it began. 0 = unknown.
+             */
+            groups_per_second: number;
+            /**
+             * Format: double
+             * @description How long the rest takes at that rate. 0 = unknown, or nothing is left.
+             */
+            left_ms: number;
+            /** @description Instances and their workers that are at it. */
+            takers: string[];
         };
         /** @description This instance's last complete pass that compared all of Redis with the database. */
         SyncReconcile: {
