@@ -83,3 +83,23 @@ func BenchmarkExemptionsAtTheCap(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkImportTenThousand imports 10,000 new exemptions with their audit entries, on a Postgres of its own with fsync
+// on, and lets the audit be sealed in between.
+func BenchmarkImportTenThousand(b *testing.B) {
+	server := pgtest.Start(b, pgtest.Options{Fsync: true})
+	s := pgtest.Open(b, server.Database(b))
+	in := items(guests(entriesAtTheCap, "guest"))
+	var took time.Duration
+	for i := 0; b.Loop(); i++ {
+		id := "g" + strconv.Itoa(i)
+		register(b, s, id)
+		began := time.Now()
+		if r := must(s.ImportExemptions(b.Context(), actor(), id, in))(b); r.Added != entriesAtTheCap {
+			b.Fatalf("%+v", r)
+		}
+		took += time.Since(began)
+		must(s.SealAudit(b.Context()))(b)
+	}
+	b.ReportMetric(took.Seconds()/float64(b.N), "s/import")
+}
