@@ -41,6 +41,10 @@ test: prerequisites ## Install what is missing, then run every test
 race: prerequisites ## Run the packages that share memory under the race detector
 	go test -race -p 1 -timeout 20m ./cmd/server ./store ./sync ./ui
 
+.PHONY: parity
+parity: prerequisites ## Hold the check script against the evaluator for a million decisions (nightly, minutes)
+	PARITY=1000000 go test ./enforce -run 'TestParity' -count 1 -timeout 60m -v
+
 .PHONY: prerequisites
 prerequisites: ## Install PostgreSQL, Redis and Chromium for the tests where they are missing
 	@.ci/prerequisites

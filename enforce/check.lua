@@ -29,7 +29,7 @@
 --   member   format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
 
 local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
-local byte, char, sub = string.byte, string.char, string.sub
+local byte, char, sub, find = string.byte, string.char, string.sub, string.find
 
 -- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
 local program, algorithm, flags, interval, limit, period, version, origin
@@ -75,8 +75,14 @@ else
   now = time[1] * 1000 + (us - us % 1000) / 1000
 end
 
--- The member: strikes after forgiveness, and the mute if one is in force.
-local record = speech and try('GET', KEYS[4])
+-- The member: strikes after forgiveness, and the mute if one is in force. The state comes with it.
+local record, state
+if speech then
+  local both = call('MGET', KEYS[4], KEYS[3]) -- what is no string is none
+  record, state = both[1], both[2]
+else
+  state = try('GET', KEYS[3])
+end
 local strikes, last_strike, held_until, mute_start, mute_end, cause, mute_step = 0, 0, 0, 0, 0, 48, 0
 local muted, forgive = 0, nil
 if record then
@@ -84,7 +90,7 @@ if record then
   forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
   if forgive == 0 then forgive = 600000 end
   local stored = 0
-  if type(record) == 'string' and #record == 28 and byte(record) == 1 then
+  if #record == 28 and byte(record) == 1 then
     local _, s, a1, a2, a3, a4, a5, a6, b1, b2, b3, b4, b5, b6, c1, c2, c3, c4, c5, c6, d1, d2, d3, d4, d5, d6, why, step =
       byte(record, 1, 28)
     last_strike = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
@@ -108,7 +114,7 @@ if record then
       need = mute_end - now
     end
     need = need * 6 + 4999
-    call('EXPIRE', KEYS[4], (need - need % 5000) / 5000)
+    call('EXPIRE', KEYS[4], (need - need % 5000) / 5000 .. '')
   end
 end
 
@@ -127,7 +133,6 @@ if roles and roles ~= '' then
 end
 
 -- The state. `log` is where its first live entry begins, a to d are that entry's bytes; other shapes begin there too.
-local state = try('GET', KEYS[3])
 local exists, size = state, state and #state or 0
 local last, ban_start, ban_end, refused, log, shape, a, b, c, d = 0, 0, 0, false, 1, 0, nil, nil, nil, nil
 if size >= 7 then
@@ -372,12 +377,15 @@ end
 local passes = enabled and valid and interval_wait == 0 and window_wait == 0
 local free = passes and delay == 0
 local named, code, wait = false, 0, 0
-local exempt_key, muted_key, events_key = KEYS[5], KEYS[6], KEYS[7]
+local home, group -- what the keys of the group begin and end with, where they are built here
 if not free or muted > 0 or ban_end > now then
-  if not user or user == '' then user = KEYS[4]:match('[^|]*$') end
-  if not events_key then
-    local head, group = KEYS[4]:match('^(.*{s%x%x}:)member:([^|]*)')
-    exempt_key, muted_key, events_key = head .. 'exempt:' .. group, head .. 'muted:' .. group, head .. 'events'
+  local key, exempt_key = KEYS[4], KEYS[5]
+  local bar = find(key, '|', 1, true) or 0
+  if not user or user == '' then user = sub(key, bar + 1) end
+  if not exempt_key then
+    local tag = find(key, '}', 1, true)
+    home, group = sub(key, 1, tag + 1), sub(key, tag + 9, bar - 1)
+    exempt_key = home .. 'exempt:' .. group
   end
   local score = try('ZSCORE', exempt_key, user)
   if type(score) == 'string' then
@@ -398,8 +406,8 @@ elseif limit > 0 and period > need then
   need = period
 end
 
--- Accepted. The time to live is made text by hand where it is short: Redis formats a number argument as a fraction, at a
--- fortieth of the whole call.
+-- Accepted. The time to live becomes text here, by hand where it is short: Redis writes a number as a fraction, which is a
+-- twentieth of the whole call.
 if passes and wait == 0 and (delay == 0 or not named) then
   if cost > 0 then
     local kept, added = '', ''
@@ -419,11 +427,11 @@ if passes and wait == 0 and (delay == 0 or not named) then
     end
     need = need * 6 + 4999
     need = (need - need % 5000) / 5000
-    if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) end
+    if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) else need = need .. '' end
     call('SET', KEYS[3], state, 'EX', need)
   end
   if delay > 0 then return {3, delay, limit - used, limit, strikes, 0, version} end
-  return {0, 0, limit - used, limit, strikes, 0, version} -- the Go client packs this one reply: scripts.go
+  return {0, 0, limit - used, limit, strikes, 0, version}
 end
 
 -- Everything below leaves the state's time to live alone, unless it has none.
@@ -432,7 +440,7 @@ if not enabled then limit = 0 elseif limit > used then remaining = limit - used 
 
 local function ttl(ms)
   ms = ms * 6 + 4999
-  return (ms - ms % 5000) / 5000
+  return (ms - ms % 5000) / 5000 .. ''
 end
 
 local function reply(answer, ms, step)
@@ -551,6 +559,7 @@ if struck or (banned and speech) then
     .. char(cause, mute_step), 'EX', ttl(rest))
 end
 if step > 0 then
+  local muted_key = home and home .. 'muted:' .. group or KEYS[6]
   try('ZREMRANGEBYSCORE', muted_key, '-inf', now)
   local added = try('ZADD', muted_key, mute_end, user)
   if type(added) == 'table' then
@@ -568,6 +577,7 @@ if struck or banned then
     text = text .. ' 0 0 0'
   end
   if banned then text = text .. ' ' .. ban_start .. ' ' .. ban_end else text = text .. ' 0 0' end
+  local events_key = home and home .. 'events' or KEYS[7]
   local added = try('XADD', events_key, 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
   if type(added) == 'table' then
     call('DEL', events_key)

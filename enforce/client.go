@@ -151,12 +151,13 @@ func (c *Client) call(req Request) ([]string, []any) {
 	return keys, nil
 }
 
-// decodeReply reads the script's seven integers, or the packed form of a plain allow.
+// decodeReply reads the script's seven integers, or the packed form of them.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
 	if packed, ok := cmd.Val().(string); ok && len(packed) == packedLen {
 		b := []byte(packed)
 		return policy.Decision{
-			Strikes: int64(b[0]), Remaining: readUint(b[1:3]), Limit: min(readUint(b[3:5]), policy.MaxLimit), Version: readUint(b[5:]),
+			Code: policy.DecisionCode(b[0]), WaitMS: readUint(b[1:5]), Remaining: readUint(b[5:7]),
+			Limit: min(readUint(b[7:9]), policy.MaxLimit), Strikes: int64(b[9]), Step: int64(b[10]), Version: readUint(b[11:]),
 		}, nil
 	}
 	reply, err := cmd.Slice()

@@ -27,17 +27,29 @@ var (
 // CheckScript is the text of check.lua, for services in other languages.
 func CheckScript() string { return checkSource }
 
-// The reply of a plain allow in check.lua, and what the Go client puts in its place: a table of seven costs Redis a
-// fifteenth of the call more than a text of ten bytes (strikes 1, remaining 2, limit 2, version 5).
-const (
-	tupleAllow  = "return {0, 0, limit - used, limit, strikes, 0, version}"
-	packedAllow = "used = limit - used return char(strikes, (used - used % 256) / 256, used % 256)" +
-		" .. sub(program, 7, 8) .. sub(program, 13, 17)"
-	packedLen = 10
-)
+// packedLen is the length of a packed reply: code 1, wait 4, remaining 2, limit 2, strikes 1, step 1, version 5.
+const packedLen = 16
 
-// packedCheckScript is check.lua with the packed reply to a plain allow.
-func packedCheckScript() string { return strings.Replace(checkSource, tupleAllow, packedAllow, 1) }
+// packedReplies are the places of check.lua that the Go client's form of it has otherwise: one text of 16 bytes instead of
+// a table of seven integers costs Redis a tenth of the call less. Each stands once in the script. Waits of 2^32 ms or more,
+// which only huge buckets have, stay tables.
+func packedReplies() []string {
+	return []string{
+		"return {0, 0, limit - used, limit, strikes, 0, version}",
+		"used = limit - used\n  return '\\0\\0\\0\\0\\0' .. char((used - used % 256) / 256, used % 256) .. sub(program, 7, 8)" +
+			" .. char(strikes, 0) .. sub(program, 13, 17)",
+		"return {1, 0, 0, 0, strikes, 0, version}",
+		"return '\\1\\0\\0\\0\\0\\0\\0\\0\\0' .. char(strikes, 0) .. sub(program, 13, 17)",
+		"return {answer, ms, remaining, limit, strikes, step, version}",
+		"if ms >= 4294967296 then return {answer, ms, remaining, limit, strikes, step, version} end\n" +
+			"  local l = ms % 65536\n  local h = (ms - l) / 65536\n" +
+			"  return char(answer, (h - h % 256) / 256, h % 256, (l - l % 256) / 256, l % 256, (remaining - remaining % 256) / 256," +
+			" remaining % 256, (limit - limit % 256) / 256, limit % 256, strikes, step) .. sub(program, 13, 17)",
+	}
+}
+
+// packedCheckScript is check.lua with packed replies.
+func packedCheckScript() string { return strings.NewReplacer(packedReplies()...).Replace(checkSource) }
 
 // publisherScripts are the scripts of the control plane.
 type publisherScripts struct {

@@ -124,14 +124,14 @@ func (to *actionImpact) measure(a *ActionDocument, n int64) {
 	case window.Null:
 		to.limit.None += n
 		to.period.None += n
-	case window.Set:
+	case window.Set && window.Value.Limit > 0: // buckets have neither
 		to.limit.add(window.Value.Limit, n)
 		to.period.add(window.Value.PeriodMS, n)
 	}
 	switch ban := a.Ban; {
 	case ban.Null:
 		to.ban.None += n
-	case ban.Set:
+	case ban.Set && !ban.Value.EndOfDay:
 		to.ban.add(ban.Value.ForMS, n)
 	}
 }

@@ -34,17 +34,13 @@ func ShippedActions() []ActionSpec {
 // ShippedDefaults is the document of a new system (contract §3). It states everything, so that what the operators' own
 // document leaves out comes from here.
 func ShippedDefaults() Document {
+	actions := make(map[string]ActionDocument)
+	for _, preset := range Presets() {
+		actions[preset.Action] = preset.Policy
+	}
 	return Document{
-		TimeZone: State("UTC"),
-		Actions: map[string]ActionDocument{
-			"message": shippedAction(State[int64](2*second), 8, 30*second, None[Ban](), Allow),
-			"comment": shippedAction(None[int64](), 10, 30*second, None[Ban](), Allow),
-			"like":    shippedAction(None[int64](), 10, 10*second, State(Ban{ForMS: hour}), Allow),
-			"upload":  shippedUpload(),
-			"sms":     shippedAction(None[int64](), 3, 300*second, None[Ban](), Refuse),
-			"login":   shippedAction(None[int64](), 5, 600*second, None[Ban](), Refuse),
-			"coupon":  shippedAction(None[int64](), 2, 60*second, None[Ban](), Refuse),
-		},
+		TimeZone:    State("UTC"),
+		Actions:     actions,
 		ExemptRoles: State([]string{RoleOwner, RoleAdmin, RoleBot}),
 		Penalties:   PenaltiesDocument{Ladder: State(shippedLadder()), ForgiveOneEveryMS: State[int64](10 * minute)},
 	}
