@@ -29,6 +29,7 @@ const (
 	searchQuery = "query limit cursor"
 	auditQuery  = "group_id actor role channel action changed request_id from to"
 	impactQuery = "samples seconds"
+	pruneQuery  = "prune scope"
 )
 
 // rules lists every operation of /v1 in URL order. A test holds it against openapi.yaml; what is not listed is refused.
@@ -68,6 +69,9 @@ func rules() []rule {
 		{"GET", "/v1/system/actions", watchers, "", false},
 		{"PUT", "/v1/system/actions/:name", operators, "", false},
 		{"GET", "/v1/system/sync", watchers, "", false},
+		{"GET", "/v1/policies/export", watchers, "format kind group_id", false},
+		{"POST", "/v1/policies/plan", watchers, pruneQuery, false},
+		{"POST", "/v1/policies/apply", operators, "plan_token " + pruneQuery, false},
 		{"GET", "/v1/tokens", watchers, pageQuery, false},
 		{"POST", "/v1/tokens", operators, "", false},
 		{"GET", "/v1/tokens/:id", watchers, "", false},

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/go-playground/validator/v10"
@@ -16,6 +17,8 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pacekeeper/pacekeeper"
+	"github.com/pacekeeper/pacekeeper/config"
 	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -57,7 +60,8 @@ type API struct {
 	systems  systems
 	notices  notices
 	quiet    quiet
-	counting chan struct{} // holds one entry while a preview is counted
+	counting chan struct{}          // holds one entry while a preview is counted
+	schema   func() ([]byte, error) // of files of policy as config; made once
 }
 
 // New builds the face. It fails only for a Config that lacks something required.
@@ -71,6 +75,7 @@ func New(cfg Config) (*API, error) {
 	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator(), rules: ruleTable(), counting: make(chan struct{}, 1)}
 	a.metrics = newMetrics(cfg.Registry)
 	a.systems.read = cfg.Store.System
+	a.schema = sync.OnceValues(func() ([]byte, error) { return config.Schema(pacekeeper.OpenAPI) })
 	a.routes()
 	return a, a.allGuarded()
 }
@@ -93,6 +98,7 @@ func (a *API) routes() {
 		middleware.GzipWithConfig(middleware.GzipConfig{Level: gzip.BestSpeed, MinLength: 1024, Skipper: ownEncoding}),
 		a.recoverPanics,
 		a.guard,
+		uploads,
 	)
 	RegisterHandlers(e, NewStrictHandler(a, nil))
 	a.mountService()

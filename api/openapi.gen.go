@@ -97,6 +97,60 @@ func (e BoundKind) Valid() bool {
 	}
 }
 
+// Defines values for ConfigKind.
+const (
+	ConfigKindAction    ConfigKind = "action"
+	ConfigKindBounds    ConfigKind = "bounds"
+	ConfigKindDefaults  ConfigKind = "defaults"
+	ConfigKindExemption ConfigKind = "exemption"
+	ConfigKindGroup     ConfigKind = "group"
+	ConfigKindPolicy    ConfigKind = "policy"
+)
+
+// Valid indicates whether the value is a known member of the ConfigKind enum.
+func (e ConfigKind) Valid() bool {
+	switch e {
+	case ConfigKindAction:
+		return true
+	case ConfigKindBounds:
+		return true
+	case ConfigKindDefaults:
+		return true
+	case ConfigKindExemption:
+		return true
+	case ConfigKindGroup:
+		return true
+	case ConfigKindPolicy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConfigOp.
+const (
+	ConfigOpCreate    ConfigOp = "create"
+	ConfigOpRemove    ConfigOp = "remove"
+	ConfigOpUnchanged ConfigOp = "unchanged"
+	ConfigOpUpdate    ConfigOp = "update"
+)
+
+// Valid indicates whether the value is a known member of the ConfigOp enum.
+func (e ConfigOp) Valid() bool {
+	switch e {
+	case ConfigOpCreate:
+		return true
+	case ConfigOpRemove:
+		return true
+	case ConfigOpUnchanged:
+		return true
+	case ConfigOpUpdate:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EditedBy.
 const (
 	EditedByGroup    EditedBy = "group"
@@ -250,6 +304,90 @@ func (e ExportAuditEventsParamsFormat) Valid() bool {
 	case ExportAuditEventsParamsFormatCsv:
 		return true
 	case ExportAuditEventsParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApplyPoliciesParamsPrune.
+const (
+	ApplyPoliciesParamsPruneExemptions ApplyPoliciesParamsPrune = "exemptions"
+	ApplyPoliciesParamsPrunePolicies   ApplyPoliciesParamsPrune = "policies"
+)
+
+// Valid indicates whether the value is a known member of the ApplyPoliciesParamsPrune enum.
+func (e ApplyPoliciesParamsPrune) Valid() bool {
+	switch e {
+	case ApplyPoliciesParamsPruneExemptions:
+		return true
+	case ApplyPoliciesParamsPrunePolicies:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportPoliciesParamsFormat.
+const (
+	ExportPoliciesParamsFormatJson ExportPoliciesParamsFormat = "json"
+	ExportPoliciesParamsFormatYaml ExportPoliciesParamsFormat = "yaml"
+)
+
+// Valid indicates whether the value is a known member of the ExportPoliciesParamsFormat enum.
+func (e ExportPoliciesParamsFormat) Valid() bool {
+	switch e {
+	case ExportPoliciesParamsFormatJson:
+		return true
+	case ExportPoliciesParamsFormatYaml:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportPoliciesParamsKind.
+const (
+	ExportPoliciesParamsKindActions    ExportPoliciesParamsKind = "actions"
+	ExportPoliciesParamsKindBounds     ExportPoliciesParamsKind = "bounds"
+	ExportPoliciesParamsKindDefaults   ExportPoliciesParamsKind = "defaults"
+	ExportPoliciesParamsKindExemptions ExportPoliciesParamsKind = "exemptions"
+	ExportPoliciesParamsKindGroups     ExportPoliciesParamsKind = "groups"
+	ExportPoliciesParamsKindPolicies   ExportPoliciesParamsKind = "policies"
+)
+
+// Valid indicates whether the value is a known member of the ExportPoliciesParamsKind enum.
+func (e ExportPoliciesParamsKind) Valid() bool {
+	switch e {
+	case ExportPoliciesParamsKindActions:
+		return true
+	case ExportPoliciesParamsKindBounds:
+		return true
+	case ExportPoliciesParamsKindDefaults:
+		return true
+	case ExportPoliciesParamsKindExemptions:
+		return true
+	case ExportPoliciesParamsKindGroups:
+		return true
+	case ExportPoliciesParamsKindPolicies:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanPoliciesParamsPrune.
+const (
+	PlanPoliciesParamsPruneExemptions PlanPoliciesParamsPrune = "exemptions"
+	PlanPoliciesParamsPrunePolicies   PlanPoliciesParamsPrune = "policies"
+)
+
+// Valid indicates whether the value is a known member of the PlanPoliciesParamsPrune enum.
+func (e PlanPoliciesParamsPrune) Valid() bool {
+	switch e {
+	case PlanPoliciesParamsPruneExemptions:
+		return true
+	case PlanPoliciesParamsPrunePolicies:
 		return true
 	default:
 		return false
@@ -490,6 +628,68 @@ type Clamp struct {
 	Requested interface{} `json:"requested"`
 }
 
+// ConfigApplied defines model for ConfigApplied.
+type ConfigApplied struct {
+	// Changes What was changed; what was not is counted only.
+	Changes []ConfigChange `json:"changes"`
+	Counts  ConfigCounts   `json:"counts"`
+
+	// Pending Groups whose policy is not live in Redis yet.
+	Pending int64 `json:"pending"`
+}
+
+// ConfigChange defines model for ConfigChange.
+type ConfigChange struct {
+	// Clamped What of the stated the bounds hold back.
+	Clamped []Clamp      `json:"clamped"`
+	Diff    []ConfigDiff `json:"diff"`
+
+	// GroupId Of group, policy and exemption.
+	GroupId *string    `json:"group_id"`
+	Kind    ConfigKind `json:"kind"`
+
+	// Loosens Something passes, or may be set, that was refused or held before.
+	Loosens bool     `json:"loosens"`
+	Op      ConfigOp `json:"op"`
+
+	// Target The user of an exemption, the name of an action.
+	Target *string `json:"target"`
+
+	// Tightens The other way round.
+	Tightens bool `json:"tightens"`
+}
+
+// ConfigCounts defines model for ConfigCounts.
+type ConfigCounts struct {
+	Create    int64 `json:"create"`
+	Remove    int64 `json:"remove"`
+	Unchanged int64 `json:"unchanged"`
+	Update    int64 `json:"update"`
+}
+
+// ConfigDiff A value that differs; before or after is missing where it is not stated.
+type ConfigDiff struct {
+	After  *json.RawMessage `json:"after,omitempty"`
+	Before *json.RawMessage `json:"before,omitempty"`
+
+	// Path JSON pointer.
+	Path string `json:"path"`
+}
+
+// ConfigKind defines model for ConfigKind.
+type ConfigKind string
+
+// ConfigOp defines model for ConfigOp.
+type ConfigOp string
+
+// ConfigPlan defines model for ConfigPlan.
+type ConfigPlan struct {
+	// Changes In the order actions, bounds, defaults, groups by id.
+	Changes   []ConfigChange `json:"changes"`
+	Counts    ConfigCounts   `json:"counts"`
+	PlanToken string         `json:"plan_token"`
+}
+
 // Decision defines model for Decision.
 type Decision struct {
 	Allowed bool `json:"allowed"`
@@ -538,6 +738,13 @@ type Exemption struct {
 	GrantedBy string     `json:"granted_by"`
 	Note      string     `json:"note"`
 	UserId    string     `json:"user_id"`
+}
+
+// ExemptionConfig defines model for ExemptionConfig.
+type ExemptionConfig struct {
+	// ExpiresAt Null or absent is no end.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Note      *string    `json:"note,omitempty"`
 }
 
 // ExemptionImport defines model for ExemptionImport.
@@ -605,6 +812,21 @@ type Group struct {
 	// Locale Language of the group's pages and notices.
 	Locale string `json:"locale"`
 	Name   string `json:"name"`
+}
+
+// GroupConfig What a file states of a group. What it leaves out stays as it is.
+type GroupConfig struct {
+	// Exemptions Exemptions by user. Those that are not named stay, unless removals are asked for.
+	Exemptions *map[string]ExemptionConfig `json:"exemptions,omitempty"`
+
+	// Locale A language tag, such as en or zh-CN.
+	Locale *string `json:"locale,omitempty"`
+
+	// Name A group that is not registered is registered by its name.
+	Name *string `json:"name,omitempty"`
+
+	// Policy The group's document, whole; {} states nothing and follows the defaults.
+	Policy *Document `json:"policy,omitempty"`
 }
 
 // GroupInput defines model for GroupInput.
@@ -886,6 +1108,31 @@ type Policy struct {
 
 	// Version The group's document counter; 0 before the first save.
 	Version int64 `json:"version"`
+}
+
+// PolicyConfig A file of policy as config. What it leaves out stays as it is.
+type PolicyConfig struct {
+	// Schema For editors; not looked at.
+	Schema *string `json:"$schema,omitempty"`
+
+	// Actions Actions of the registry. None is ever removed.
+	Actions *map[string]ActionInput `json:"actions,omitempty"`
+
+	// Bounds The bounds, whole.
+	Bounds *struct {
+		Actions           map[string]ActionBounds `json:"actions"`
+		ExemptionsMax     int64                   `json:"exemptions_max"`
+		ForgiveOneEveryMs Range                   `json:"forgive_one_every_ms"`
+		LadderStepsMax    int64                   `json:"ladder_steps_max"`
+		MuteMs            Range                   `json:"mute_ms"`
+		Roles             []string                `json:"roles"`
+	} `json:"bounds,omitempty"`
+
+	// Defaults The system's own document, whole.
+	Defaults *Document `json:"defaults,omitempty"`
+
+	// Groups Groups by id.
+	Groups *map[string]GroupConfig `json:"groups,omitempty"`
 }
 
 // PolicyDiff defines model for PolicyDiff.
@@ -1201,6 +1448,9 @@ type Limit = int
 // Prefer defines model for Prefer.
 type Prefer = string
 
+// Prune defines model for Prune.
+type Prune = []string
+
 // Query defines model for Query.
 type Query = string
 
@@ -1209,6 +1459,9 @@ type Reason = string
 
 // Samples defines model for Samples.
 type Samples = int
+
+// Scope defines model for Scope.
+type Scope = []string
 
 // Seconds defines model for Seconds.
 type Seconds = int
@@ -1569,6 +1822,72 @@ type RestoreVersionParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// ApplyPoliciesParams defines parameters for ApplyPolicies.
+type ApplyPoliciesParams struct {
+	// PlanToken What the plan answered, or `*` to apply whatever the plan is by then.
+	PlanToken *string `form:"plan_token,omitempty" json:"plan_token,omitempty"`
+
+	// Prune What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+	// to the defaults. Without it nothing is removed.
+	Prune *Prune `form:"prune,omitempty" json:"prune,omitempty"`
+
+	// Scope Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+	// group, `group:ID` this one; again for each.
+	Scope *Scope `form:"scope,omitempty" json:"scope,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ApplyPoliciesParamsPrune defines parameters for ApplyPolicies.
+type ApplyPoliciesParamsPrune string
+
+// ExportPoliciesParams defines parameters for ExportPolicies.
+type ExportPoliciesParams struct {
+	// Format The form of the file.
+	Format *ExportPoliciesParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Kind What to write, again for each kind; without it everything. Groups are name and locale.
+	Kind *[]ExportPoliciesParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// GroupId Of which group, again for each group; without it of all. One that is not registered or archived is 404.
+	GroupId *[]string `form:"group_id,omitempty" json:"group_id,omitempty"`
+}
+
+// ExportPoliciesParamsFormat defines parameters for ExportPolicies.
+type ExportPoliciesParamsFormat string
+
+// ExportPoliciesParamsKind defines parameters for ExportPolicies.
+type ExportPoliciesParamsKind string
+
+// PlanPoliciesParams defines parameters for PlanPolicies.
+type PlanPoliciesParams struct {
+	// Prune What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+	// to the defaults. Without it nothing is removed.
+	Prune *Prune `form:"prune,omitempty" json:"prune,omitempty"`
+
+	// Scope Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+	// group, `group:ID` this one; again for each.
+	Scope *Scope `form:"scope,omitempty" json:"scope,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+}
+
+// PlanPoliciesParamsPrune defines parameters for PlanPolicies.
+type PlanPoliciesParamsPrune string
+
 // PutActionJSONBody defines parameters for PutAction.
 type PutActionJSONBody = Body
 
@@ -1788,6 +2107,15 @@ type ServerInterface interface {
 	// RestoreVersion Restore a version
 	// (POST /v1/groups/{group_id}/policy/versions/{version}/restore)
 	RestoreVersion(ctx echo.Context, groupId GroupID, version Version, params RestoreVersionParams) error
+	// ApplyPolicies Make the database what a file states, all of it or nothing
+	// (POST /v1/policies/apply)
+	ApplyPolicies(ctx echo.Context, params ApplyPoliciesParams) error
+	// ExportPolicies Write what is in the database as a file of policy as config
+	// (GET /v1/policies/export)
+	ExportPolicies(ctx echo.Context, params ExportPoliciesParams) error
+	// PlanPolicies Say what an apply of a file would do
+	// (POST /v1/policies/plan)
+	PlanPolicies(ctx echo.Context, params PlanPoliciesParams) error
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx echo.Context) error
@@ -3250,6 +3578,159 @@ func (w *ServerInterfaceWrapper) RestoreVersion(ctx echo.Context) error {
 	return err
 }
 
+// ApplyPolicies converts echo context to params.
+func (w *ServerInterfaceWrapper) ApplyPolicies(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ApplyPoliciesParams
+	// ------------- Optional query parameter "plan_token" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "plan_token", ctx.QueryParams(), &params.PlanToken, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter plan_token: %s", err))
+	}
+
+	// ------------- Optional query parameter "prune" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prune", ctx.QueryParams(), &params.Prune, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter prune: %s", err))
+	}
+
+	// ------------- Optional query parameter "scope" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "scope", ctx.QueryParams(), &params.Scope, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter scope: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ApplyPolicies(ctx, params)
+	return err
+}
+
+// ExportPolicies converts echo context to params.
+func (w *ServerInterfaceWrapper) ExportPolicies(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportPoliciesParams
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", ctx.QueryParams(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter format: %s", err))
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", ctx.QueryParams(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter kind: %s", err))
+	}
+
+	// ------------- Optional query parameter "group_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_id", ctx.QueryParams(), &params.GroupId, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ExportPolicies(ctx, params)
+	return err
+}
+
+// PlanPolicies converts echo context to params.
+func (w *ServerInterfaceWrapper) PlanPolicies(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PlanPoliciesParams
+	// ------------- Optional query parameter "prune" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prune", ctx.QueryParams(), &params.Prune, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter prune: %s", err))
+	}
+
+	// ------------- Optional query parameter "scope" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "scope", ctx.QueryParams(), &params.Scope, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter scope: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PlanPolicies(ctx, params)
+	return err
+}
+
 // ListActions converts echo context to params.
 func (w *ServerInterfaceWrapper) ListActions(ctx echo.Context) error {
 	var err error
@@ -3674,6 +4155,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions", wrapper.ListVersions, options.OperationMiddlewares["ListVersions"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version", wrapper.GetVersion, options.OperationMiddlewares["GetVersion"]...)
 	router.POST(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version/restore", wrapper.RestoreVersion, options.OperationMiddlewares["RestoreVersion"]...)
+	router.POST(options.BaseURL+"/v1/policies/apply", wrapper.ApplyPolicies, options.OperationMiddlewares["ApplyPolicies"]...)
+	router.GET(options.BaseURL+"/v1/policies/export", wrapper.ExportPolicies, options.OperationMiddlewares["ExportPolicies"]...)
+	router.POST(options.BaseURL+"/v1/policies/plan", wrapper.PlanPolicies, options.OperationMiddlewares["PlanPolicies"]...)
 	router.GET(options.BaseURL+"/v1/system/actions", wrapper.ListActions, options.OperationMiddlewares["ListActions"]...)
 	router.PUT(options.BaseURL+"/v1/system/actions/:name", wrapper.PutAction, options.OperationMiddlewares["PutAction"]...)
 	router.GET(options.BaseURL+"/v1/system/bounds", wrapper.GetBounds, options.OperationMiddlewares["GetBounds"]...)
@@ -5198,6 +5682,155 @@ func (response RestoreVersiondefaultApplicationProblemPlusJSONResponse) VisitRes
 	return err
 }
 
+type ApplyPoliciesRequestObject struct {
+	Params ApplyPoliciesParams
+}
+
+type ApplyPoliciesResponseObject interface {
+	VisitApplyPoliciesResponse(w http.ResponseWriter) error
+}
+
+type ApplyPolicies200JSONResponse ConfigApplied
+
+func (response ApplyPolicies200JSONResponse) VisitApplyPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyPoliciesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApplyPoliciesdefaultApplicationProblemPlusJSONResponse) VisitApplyPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportPoliciesRequestObject struct {
+	Params ExportPoliciesParams
+}
+
+type ExportPoliciesResponseObject interface {
+	VisitExportPoliciesResponse(w http.ResponseWriter) error
+}
+
+type ExportPolicies200JSONResponse PolicyConfig
+
+func (response ExportPolicies200JSONResponse) VisitExportPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportPolicies200ApplicationyamlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportPolicies200ApplicationyamlResponse) VisitExportPoliciesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/yaml")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportPoliciesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExportPoliciesdefaultApplicationProblemPlusJSONResponse) VisitExportPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanPoliciesRequestObject struct {
+	Params PlanPoliciesParams
+}
+
+type PlanPoliciesResponseObject interface {
+	VisitPlanPoliciesResponse(w http.ResponseWriter) error
+}
+
+type PlanPolicies200JSONResponse ConfigPlan
+
+func (response PlanPolicies200JSONResponse) VisitPlanPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanPoliciesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PlanPoliciesdefaultApplicationProblemPlusJSONResponse) VisitPlanPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListActionsRequestObject struct {
 }
 
@@ -5872,6 +6505,15 @@ type StrictServerInterface interface {
 	// RestoreVersion Restore a version
 	// (POST /v1/groups/{group_id}/policy/versions/{version}/restore)
 	RestoreVersion(ctx context.Context, request RestoreVersionRequestObject) (RestoreVersionResponseObject, error)
+	// ApplyPolicies Make the database what a file states, all of it or nothing
+	// (POST /v1/policies/apply)
+	ApplyPolicies(ctx context.Context, request ApplyPoliciesRequestObject) (ApplyPoliciesResponseObject, error)
+	// ExportPolicies Write what is in the database as a file of policy as config
+	// (GET /v1/policies/export)
+	ExportPolicies(ctx context.Context, request ExportPoliciesRequestObject) (ExportPoliciesResponseObject, error)
+	// PlanPolicies Say what an apply of a file would do
+	// (POST /v1/policies/plan)
+	PlanPolicies(ctx context.Context, request PlanPoliciesRequestObject) (PlanPoliciesResponseObject, error)
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx context.Context, request ListActionsRequestObject) (ListActionsResponseObject, error)
@@ -6832,6 +7474,81 @@ func (sh *strictHandler) RestoreVersion(ctx echo.Context, groupId GroupID, versi
 		return err
 	} else if validResponse, ok := response.(RestoreVersionResponseObject); ok {
 		return validResponse.VisitRestoreVersionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ApplyPolicies operation middleware
+func (sh *strictHandler) ApplyPolicies(ctx echo.Context, params ApplyPoliciesParams) error {
+	var request ApplyPoliciesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplyPolicies(ctx.Request().Context(), request.(ApplyPoliciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplyPolicies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ApplyPoliciesResponseObject); ok {
+		return validResponse.VisitApplyPoliciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ExportPolicies operation middleware
+func (sh *strictHandler) ExportPolicies(ctx echo.Context, params ExportPoliciesParams) error {
+	var request ExportPoliciesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportPolicies(ctx.Request().Context(), request.(ExportPoliciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportPolicies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ExportPoliciesResponseObject); ok {
+		return validResponse.VisitExportPoliciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PlanPolicies operation middleware
+func (sh *strictHandler) PlanPolicies(ctx echo.Context, params PlanPoliciesParams) error {
+	var request PlanPoliciesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PlanPolicies(ctx.Request().Context(), request.(PlanPoliciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PlanPolicies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PlanPoliciesResponseObject); ok {
+		return validResponse.VisitPlanPoliciesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

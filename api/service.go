@@ -19,7 +19,17 @@ func (a *API) mountService() {
 	a.echo.GET("/openapi.yaml", func(c echo.Context) error {
 		return c.Blob(http.StatusOK, "application/yaml", pacekeeper.OpenAPI)
 	})
+	a.echo.GET("/schema/policy-config.json", a.policyConfigSchema)
 	a.mountDocs()
+}
+
+// policyConfigSchema serves the schema of files, which anyone's editor may ask for.
+func (a *API) policyConfigSchema(c echo.Context) error {
+	schema, err := a.schema()
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, "application/schema+json", schema)
 }
 
 // readyz says whether traffic may come here.

@@ -101,6 +101,60 @@ func (e BoundKind) Valid() bool {
 	}
 }
 
+// Defines values for ConfigKind.
+const (
+	ConfigKindAction    ConfigKind = "action"
+	ConfigKindBounds    ConfigKind = "bounds"
+	ConfigKindDefaults  ConfigKind = "defaults"
+	ConfigKindExemption ConfigKind = "exemption"
+	ConfigKindGroup     ConfigKind = "group"
+	ConfigKindPolicy    ConfigKind = "policy"
+)
+
+// Valid indicates whether the value is a known member of the ConfigKind enum.
+func (e ConfigKind) Valid() bool {
+	switch e {
+	case ConfigKindAction:
+		return true
+	case ConfigKindBounds:
+		return true
+	case ConfigKindDefaults:
+		return true
+	case ConfigKindExemption:
+		return true
+	case ConfigKindGroup:
+		return true
+	case ConfigKindPolicy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConfigOp.
+const (
+	ConfigOpCreate    ConfigOp = "create"
+	ConfigOpRemove    ConfigOp = "remove"
+	ConfigOpUnchanged ConfigOp = "unchanged"
+	ConfigOpUpdate    ConfigOp = "update"
+)
+
+// Valid indicates whether the value is a known member of the ConfigOp enum.
+func (e ConfigOp) Valid() bool {
+	switch e {
+	case ConfigOpCreate:
+		return true
+	case ConfigOpRemove:
+		return true
+	case ConfigOpUnchanged:
+		return true
+	case ConfigOpUpdate:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EditedBy.
 const (
 	EditedByGroup    EditedBy = "group"
@@ -254,6 +308,90 @@ func (e ExportAuditEventsParamsFormat) Valid() bool {
 	case ExportAuditEventsParamsFormatCsv:
 		return true
 	case ExportAuditEventsParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApplyPoliciesParamsPrune.
+const (
+	ApplyPoliciesParamsPruneExemptions ApplyPoliciesParamsPrune = "exemptions"
+	ApplyPoliciesParamsPrunePolicies   ApplyPoliciesParamsPrune = "policies"
+)
+
+// Valid indicates whether the value is a known member of the ApplyPoliciesParamsPrune enum.
+func (e ApplyPoliciesParamsPrune) Valid() bool {
+	switch e {
+	case ApplyPoliciesParamsPruneExemptions:
+		return true
+	case ApplyPoliciesParamsPrunePolicies:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportPoliciesParamsFormat.
+const (
+	ExportPoliciesParamsFormatJson ExportPoliciesParamsFormat = "json"
+	ExportPoliciesParamsFormatYaml ExportPoliciesParamsFormat = "yaml"
+)
+
+// Valid indicates whether the value is a known member of the ExportPoliciesParamsFormat enum.
+func (e ExportPoliciesParamsFormat) Valid() bool {
+	switch e {
+	case ExportPoliciesParamsFormatJson:
+		return true
+	case ExportPoliciesParamsFormatYaml:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportPoliciesParamsKind.
+const (
+	ExportPoliciesParamsKindActions    ExportPoliciesParamsKind = "actions"
+	ExportPoliciesParamsKindBounds     ExportPoliciesParamsKind = "bounds"
+	ExportPoliciesParamsKindDefaults   ExportPoliciesParamsKind = "defaults"
+	ExportPoliciesParamsKindExemptions ExportPoliciesParamsKind = "exemptions"
+	ExportPoliciesParamsKindGroups     ExportPoliciesParamsKind = "groups"
+	ExportPoliciesParamsKindPolicies   ExportPoliciesParamsKind = "policies"
+)
+
+// Valid indicates whether the value is a known member of the ExportPoliciesParamsKind enum.
+func (e ExportPoliciesParamsKind) Valid() bool {
+	switch e {
+	case ExportPoliciesParamsKindActions:
+		return true
+	case ExportPoliciesParamsKindBounds:
+		return true
+	case ExportPoliciesParamsKindDefaults:
+		return true
+	case ExportPoliciesParamsKindExemptions:
+		return true
+	case ExportPoliciesParamsKindGroups:
+		return true
+	case ExportPoliciesParamsKindPolicies:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanPoliciesParamsPrune.
+const (
+	PlanPoliciesParamsPruneExemptions PlanPoliciesParamsPrune = "exemptions"
+	PlanPoliciesParamsPrunePolicies   PlanPoliciesParamsPrune = "policies"
+)
+
+// Valid indicates whether the value is a known member of the PlanPoliciesParamsPrune enum.
+func (e PlanPoliciesParamsPrune) Valid() bool {
+	switch e {
+	case PlanPoliciesParamsPruneExemptions:
+		return true
+	case PlanPoliciesParamsPrunePolicies:
 		return true
 	default:
 		return false
@@ -505,6 +643,68 @@ type Clamp struct {
 	Requested interface{} `json:"requested"`
 }
 
+// ConfigApplied defines model for ConfigApplied.
+type ConfigApplied struct {
+	// Changes What was changed; what was not is counted only.
+	Changes []ConfigChange `json:"changes"`
+	Counts  ConfigCounts   `json:"counts"`
+
+	// Pending Groups whose policy is not live in Redis yet.
+	Pending int64 `json:"pending"`
+}
+
+// ConfigChange defines model for ConfigChange.
+type ConfigChange struct {
+	// Clamped What of the stated the bounds hold back.
+	Clamped []Clamp      `json:"clamped"`
+	Diff    []ConfigDiff `json:"diff"`
+
+	// GroupId Of group, policy and exemption.
+	GroupId nullable.Nullable[string] `json:"group_id"`
+	Kind    ConfigKind                `json:"kind"`
+
+	// Loosens Something passes, or may be set, that was refused or held before.
+	Loosens bool     `json:"loosens"`
+	Op      ConfigOp `json:"op"`
+
+	// Target The user of an exemption, the name of an action.
+	Target nullable.Nullable[string] `json:"target"`
+
+	// Tightens The other way round.
+	Tightens bool `json:"tightens"`
+}
+
+// ConfigCounts defines model for ConfigCounts.
+type ConfigCounts struct {
+	Create    int64 `json:"create"`
+	Remove    int64 `json:"remove"`
+	Unchanged int64 `json:"unchanged"`
+	Update    int64 `json:"update"`
+}
+
+// ConfigDiff A value that differs; before or after is missing where it is not stated.
+type ConfigDiff struct {
+	After  interface{} `json:"after,omitempty"`
+	Before interface{} `json:"before,omitempty"`
+
+	// Path JSON pointer.
+	Path string `json:"path"`
+}
+
+// ConfigKind defines model for ConfigKind.
+type ConfigKind string
+
+// ConfigOp defines model for ConfigOp.
+type ConfigOp string
+
+// ConfigPlan defines model for ConfigPlan.
+type ConfigPlan struct {
+	// Changes In the order actions, bounds, defaults, groups by id.
+	Changes   []ConfigChange `json:"changes"`
+	Counts    ConfigCounts   `json:"counts"`
+	PlanToken string         `json:"plan_token"`
+}
+
 // Decision defines model for Decision.
 type Decision struct {
 	Allowed bool `json:"allowed"`
@@ -580,6 +780,13 @@ type Exemption struct {
 	UserId    string                       `json:"user_id"`
 }
 
+// ExemptionConfig defines model for ExemptionConfig.
+type ExemptionConfig struct {
+	// ExpiresAt Null or absent is no end.
+	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at,omitempty"`
+	Note      *string                      `json:"note,omitempty"`
+}
+
 // ExemptionImport defines model for ExemptionImport.
 type ExemptionImport struct {
 	Items []ExemptionImportItem `json:"items"`
@@ -645,6 +852,21 @@ type Group struct {
 	// Locale Language of the group's pages and notices.
 	Locale string `json:"locale"`
 	Name   string `json:"name"`
+}
+
+// GroupConfig What a file states of a group. What it leaves out stays as it is.
+type GroupConfig struct {
+	// Exemptions Exemptions by user. Those that are not named stay, unless removals are asked for.
+	Exemptions *map[string]ExemptionConfig `json:"exemptions,omitempty"`
+
+	// Locale A language tag, such as en or zh-CN.
+	Locale *string `json:"locale,omitempty"`
+
+	// Name A group that is not registered is registered by its name.
+	Name *string `json:"name,omitempty"`
+
+	// Policy The group's document, whole; {} states nothing and follows the defaults.
+	Policy *Document `json:"policy,omitempty"`
 }
 
 // GroupInput defines model for GroupInput.
@@ -926,6 +1148,31 @@ type Policy struct {
 
 	// Version The group's document counter; 0 before the first save.
 	Version int64 `json:"version"`
+}
+
+// PolicyConfig A file of policy as config. What it leaves out stays as it is.
+type PolicyConfig struct {
+	// Schema For editors; not looked at.
+	Schema *string `json:"$schema,omitempty"`
+
+	// Actions Actions of the registry. None is ever removed.
+	Actions *map[string]ActionInput `json:"actions,omitempty"`
+
+	// Bounds The bounds, whole.
+	Bounds *struct {
+		Actions           map[string]ActionBounds `json:"actions"`
+		ExemptionsMax     int64                   `json:"exemptions_max"`
+		ForgiveOneEveryMs Range                   `json:"forgive_one_every_ms"`
+		LadderStepsMax    int64                   `json:"ladder_steps_max"`
+		MuteMs            Range                   `json:"mute_ms"`
+		Roles             []string                `json:"roles"`
+	} `json:"bounds,omitempty"`
+
+	// Defaults The system's own document, whole.
+	Defaults *Document `json:"defaults,omitempty"`
+
+	// Groups Groups by id.
+	Groups *map[string]GroupConfig `json:"groups,omitempty"`
 }
 
 // PolicyDiff defines model for PolicyDiff.
@@ -1241,6 +1488,9 @@ type Limit = int
 // Prefer defines model for Prefer.
 type Prefer = string
 
+// Prune defines model for Prune.
+type Prune = []string
+
 // Query defines model for Query.
 type Query = string
 
@@ -1249,6 +1499,9 @@ type Reason = string
 
 // Samples defines model for Samples.
 type Samples = int
+
+// Scope defines model for Scope.
+type Scope = []string
 
 // Seconds defines model for Seconds.
 type Seconds = int
@@ -1588,6 +1841,72 @@ type RestoreVersionParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// ApplyPoliciesParams defines parameters for ApplyPolicies.
+type ApplyPoliciesParams struct {
+	// PlanToken What the plan answered, or `*` to apply whatever the plan is by then.
+	PlanToken *string `form:"plan_token,omitempty" json:"plan_token,omitempty"`
+
+	// Prune What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+	// to the defaults. Without it nothing is removed.
+	Prune *Prune `form:"prune,omitempty" json:"prune,omitempty"`
+
+	// Scope Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+	// group, `group:ID` this one; again for each.
+	Scope *Scope `form:"scope,omitempty" json:"scope,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ApplyPoliciesParamsPrune defines parameters for ApplyPolicies.
+type ApplyPoliciesParamsPrune string
+
+// ExportPoliciesParams defines parameters for ExportPolicies.
+type ExportPoliciesParams struct {
+	// Format The form of the file.
+	Format *ExportPoliciesParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Kind What to write, again for each kind; without it everything. Groups are name and locale.
+	Kind *[]ExportPoliciesParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// GroupId Of which group, again for each group; without it of all. One that is not registered or archived is 404.
+	GroupId *[]string `form:"group_id,omitempty" json:"group_id,omitempty"`
+}
+
+// ExportPoliciesParamsFormat defines parameters for ExportPolicies.
+type ExportPoliciesParamsFormat string
+
+// ExportPoliciesParamsKind defines parameters for ExportPolicies.
+type ExportPoliciesParamsKind string
+
+// PlanPoliciesParams defines parameters for PlanPolicies.
+type PlanPoliciesParams struct {
+	// Prune What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+	// to the defaults. Without it nothing is removed.
+	Prune *Prune `form:"prune,omitempty" json:"prune,omitempty"`
+
+	// Scope Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+	// group, `group:ID` this one; again for each.
+	Scope *Scope `form:"scope,omitempty" json:"scope,omitempty"`
+
+	// Prefer RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+	// live in Redis; without it a write waits 25 ms and may then say `pending`.
+	Prefer *Prefer `json:"Prefer,omitempty"`
+}
+
+// PlanPoliciesParamsPrune defines parameters for PlanPolicies.
+type PlanPoliciesParamsPrune string
+
 // PutActionParams defines parameters for PutAction.
 type PutActionParams struct {
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
@@ -1681,6 +2000,12 @@ type PatchPolicyApplicationMergePatchPlusJSONRequestBody = MergePatch
 
 // PutPolicyJSONRequestBody defines body for PutPolicy for application/json ContentType.
 type PutPolicyJSONRequestBody = Document
+
+// ApplyPoliciesJSONRequestBody defines body for ApplyPolicies for application/json ContentType.
+type ApplyPoliciesJSONRequestBody = PolicyConfig
+
+// PlanPoliciesJSONRequestBody defines body for PlanPolicies for application/json ContentType.
+type PlanPoliciesJSONRequestBody = PolicyConfig
 
 // PutActionJSONRequestBody defines body for PutAction for application/json ContentType.
 type PutActionJSONRequestBody = ActionInput
@@ -1800,6 +2125,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /readyz (the `Readyz` operationId).
 	Readyz(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PolicyConfigSchema The JSON Schema of the files of policy as config, for editors
+	//
+	// Corresponds with GET /schema/policy-config.json (the `PolicyConfigSchema` operationId).
+	PolicyConfigSchema(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAuditEvents List what was changed, by whom
 	//
@@ -2102,6 +2432,63 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
 	RestoreVersion(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ApplyPoliciesWithBody Make the database what a file states, all of it or nothing
+	//
+	// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+	// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+	// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+	// policies are live in Redis.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+	ApplyPoliciesWithBody(ctx context.Context, params *ApplyPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyPolicies Make the database what a file states, all of it or nothing
+	//
+	// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+	// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+	// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+	// policies are live in Redis.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+	ApplyPolicies(ctx context.Context, params *ApplyPoliciesParams, body ApplyPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportPolicies Write what is in the database as a file of policy as config
+	//
+	// Streamed, in a fixed order: bounds, defaults, actions, then the groups by id, archived ones left out. What is not
+	// changed is written as the same bytes, and applying an export changes nothing. With `group_id` and without `kind`, the
+	// system's own (bounds, defaults, actions) is left out.
+	//
+	// Corresponds with GET /v1/policies/export (the `ExportPolicies` operationId).
+	ExportPolicies(ctx context.Context, params *ExportPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlanPoliciesWithBody Say what an apply of a file would do
+	//
+	// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+	// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+	// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+	// then), an archived one is 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+	PlanPoliciesWithBody(ctx context.Context, params *PlanPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlanPolicies Say what an apply of a file would do
+	//
+	// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+	// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+	// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+	// then), an archived one is 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+	PlanPolicies(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListActions List the registered actions
 	//
 	// Corresponds with GET /v1/system/actions (the `ListActions` operationId).
@@ -2321,6 +2708,21 @@ func (c *Client) OpenAPI(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // Corresponds with GET /readyz (the `Readyz` operationId).
 func (c *Client) Readyz(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadyzRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PolicyConfigSchema The JSON Schema of the files of policy as config, for editors
+//
+// Corresponds with GET /schema/policy-config.json (the `PolicyConfigSchema` operationId).
+func (c *Client) PolicyConfigSchema(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPolicyConfigSchemaRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -2992,6 +3394,113 @@ func (c *Client) RestoreVersion(ctx context.Context, groupId GroupID, version Ve
 	return c.Client.Do(req)
 }
 
+// ApplyPoliciesWithBody Make the database what a file states, all of it or nothing
+//
+// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+// policies are live in Redis.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+func (c *Client) ApplyPoliciesWithBody(ctx context.Context, params *ApplyPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyPoliciesRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyPolicies Make the database what a file states, all of it or nothing
+//
+// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+// policies are live in Redis.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+func (c *Client) ApplyPolicies(ctx context.Context, params *ApplyPoliciesParams, body ApplyPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyPoliciesRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportPolicies Write what is in the database as a file of policy as config
+//
+// Streamed, in a fixed order: bounds, defaults, actions, then the groups by id, archived ones left out. What is not
+// changed is written as the same bytes, and applying an export changes nothing. With `group_id` and without `kind`, the
+// system's own (bounds, defaults, actions) is left out.
+//
+// Corresponds with GET /v1/policies/export (the `ExportPolicies` operationId).
+func (c *Client) ExportPolicies(ctx context.Context, params *ExportPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportPoliciesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlanPoliciesWithBody Say what an apply of a file would do
+//
+// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+// then), an archived one is 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+func (c *Client) PlanPoliciesWithBody(ctx context.Context, params *PlanPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlanPoliciesRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlanPolicies Say what an apply of a file would do
+//
+// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+// then), an archived one is 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+func (c *Client) PlanPolicies(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlanPoliciesRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListActions List the registered actions
 //
 // Corresponds with GET /v1/system/actions (the `ListActions` operationId).
@@ -3451,6 +3960,33 @@ func NewReadyzRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/readyz")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPolicyConfigSchemaRequest constructs an http.Request for the PolicyConfigSchema method
+func NewPolicyConfigSchemaRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/schema/policy-config.json")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -5666,6 +6202,306 @@ func NewRestoreVersionRequest(server string, groupId GroupID, version Version, p
 	return req, nil
 }
 
+// NewApplyPoliciesRequest calls the generic ApplyPolicies builder with application/json body
+func NewApplyPoliciesRequest(server string, params *ApplyPoliciesParams, body ApplyPoliciesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplyPoliciesRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewApplyPoliciesRequestWithBody constructs an http.Request for the ApplyPolicies method, with any body, and a specified content type
+func NewApplyPoliciesRequestWithBody(server string, params *ApplyPoliciesParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/policies/apply")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.PlanToken != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "plan_token", *params.PlanToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Prune != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "prune", *params.Prune, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Scope != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "scope", *params.Scope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.Prefer != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam0)
+		}
+
+		if params.PacekeeperReason != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam1)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam2)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewExportPoliciesRequest constructs an http.Request for the ExportPolicies method
+func NewExportPoliciesRequest(server string, params *ExportPoliciesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/policies/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.GroupId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group_id", *params.GroupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPlanPoliciesRequest calls the generic PlanPolicies builder with application/json body
+func NewPlanPoliciesRequest(server string, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPlanPoliciesRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPlanPoliciesRequestWithBody constructs an http.Request for the PlanPolicies method, with any body, and a specified content type
+func NewPlanPoliciesRequestWithBody(server string, params *PlanPoliciesParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/policies/plan")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Prune != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "prune", *params.Prune, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Scope != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "scope", *params.Scope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.Prefer != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListActionsRequest constructs an http.Request for the ListActions method
 func NewListActionsRequest(server string) (*http.Request, error) {
 	var err error
@@ -6437,6 +7273,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /readyz (the `Readyz` operationId).
 	ReadyzWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadyzResponse, error)
 
+	// PolicyConfigSchemaWithResponse The JSON Schema of the files of policy as config, for editors
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /schema/policy-config.json (the `PolicyConfigSchema` operationId).
+	PolicyConfigSchemaWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PolicyConfigSchemaResponse, error)
+
 	// ListAuditEventsWithResponse List what was changed, by whom
 	//
 	// Newest first. Filters combine.
@@ -6781,6 +7624,65 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/groups/{group_id}/policy/versions/{version}/restore (the `RestoreVersion` operationId).
 	RestoreVersionWithResponse(ctx context.Context, groupId GroupID, version Version, params *RestoreVersionParams, reqEditors ...RequestEditorFn) (*RestoreVersionResponse, error)
+
+	// ApplyPoliciesWithBodyWithResponse Make the database what a file states, all of it or nothing
+	//
+	// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+	// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+	// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+	// policies are live in Redis.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+	ApplyPoliciesWithBodyWithResponse(ctx context.Context, params *ApplyPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyPoliciesResponse, error)
+
+	// ApplyPoliciesWithResponse Make the database what a file states, all of it or nothing
+	//
+	// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+	// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+	// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+	// policies are live in Redis.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+	ApplyPoliciesWithResponse(ctx context.Context, params *ApplyPoliciesParams, body ApplyPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyPoliciesResponse, error)
+
+	// ExportPoliciesWithResponse Write what is in the database as a file of policy as config
+	//
+	// Streamed, in a fixed order: bounds, defaults, actions, then the groups by id, archived ones left out. What is not
+	// changed is written as the same bytes, and applying an export changes nothing. With `group_id` and without `kind`, the
+	// system's own (bounds, defaults, actions) is left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/policies/export (the `ExportPolicies` operationId).
+	ExportPoliciesWithResponse(ctx context.Context, params *ExportPoliciesParams, reqEditors ...RequestEditorFn) (*ExportPoliciesResponse, error)
+
+	// PlanPoliciesWithBodyWithResponse Say what an apply of a file would do
+	//
+	// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+	// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+	// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+	// then), an archived one is 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+	PlanPoliciesWithBodyWithResponse(ctx context.Context, params *PlanPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlanPoliciesResponse, error)
+
+	// PlanPoliciesWithResponse Say what an apply of a file would do
+	//
+	// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+	// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+	// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+	// then), an archived one is 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+	PlanPoliciesWithResponse(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*PlanPoliciesResponse, error)
 
 	// ListActionsWithResponse List the registered actions
 	//
@@ -7203,6 +8105,61 @@ func (r ReadyzResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReadyzResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PolicyConfigSchemaResponseDefaultHeaders the declared response headers of an HTTP default response for PolicyConfigSchema
+type PolicyConfigSchemaResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type PolicyConfigSchemaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationschemaJSON200 the response for an HTTP 200 `application/schema+json` response
+	ApplicationschemaJSON200 *map[string]interface{}
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PolicyConfigSchemaResponseDefaultHeaders
+}
+
+// GetApplicationschemaJSON200 returns the response for an HTTP 200 `application/schema+json` response
+func (r PolicyConfigSchemaResponse) GetApplicationschemaJSON200() *map[string]interface{} {
+	return r.ApplicationschemaJSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PolicyConfigSchemaResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PolicyConfigSchemaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PolicyConfigSchemaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PolicyConfigSchemaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PolicyConfigSchemaResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9026,6 +9983,199 @@ func (r RestoreVersionResponse) ContentType() string {
 	return ""
 }
 
+// ApplyPoliciesResponse200Headers the declared response headers of an HTTP 200 response for ApplyPolicies
+type ApplyPoliciesResponse200Headers struct {
+	CacheControl *string
+}
+
+// ApplyPoliciesResponseDefaultHeaders the declared response headers of an HTTP default response for ApplyPolicies
+type ApplyPoliciesResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ApplyPoliciesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConfigApplied
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ApplyPoliciesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApplyPoliciesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplyPoliciesResponse) GetJSON200() *ConfigApplied {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ApplyPoliciesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplyPoliciesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyPoliciesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyPoliciesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplyPoliciesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportPoliciesResponse200Headers the declared response headers of an HTTP 200 response for ExportPolicies
+type ExportPoliciesResponse200Headers struct {
+	CacheControl *string
+}
+
+// ExportPoliciesResponseDefaultHeaders the declared response headers of an HTTP default response for ExportPolicies
+type ExportPoliciesResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ExportPoliciesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PolicyConfig
+	// YAML200 the response for an HTTP 200 `application/yaml` response
+	YAML200 *string
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportPoliciesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExportPoliciesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExportPoliciesResponse) GetJSON200() *PolicyConfig {
+	return r.JSON200
+}
+
+// GetYAML200 returns the response for an HTTP 200 `application/yaml` response
+func (r ExportPoliciesResponse) GetYAML200() *string {
+	return r.YAML200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExportPoliciesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportPoliciesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportPoliciesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportPoliciesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportPoliciesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PlanPoliciesResponse200Headers the declared response headers of an HTTP 200 response for PlanPolicies
+type PlanPoliciesResponse200Headers struct {
+	CacheControl *string
+}
+
+// PlanPoliciesResponseDefaultHeaders the declared response headers of an HTTP default response for PlanPolicies
+type PlanPoliciesResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type PlanPoliciesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConfigPlan
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PlanPoliciesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PlanPoliciesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PlanPoliciesResponse) GetJSON200() *ConfigPlan {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PlanPoliciesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PlanPoliciesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PlanPoliciesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PlanPoliciesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PlanPoliciesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListActionsResponse200Headers the declared response headers of an HTTP 200 response for ListActions
 type ListActionsResponse200Headers struct {
 	CacheControl *string
@@ -9911,6 +11061,19 @@ func (c *ClientWithResponses) ReadyzWithResponse(ctx context.Context, reqEditors
 	return ParseReadyzResponse(rsp)
 }
 
+// PolicyConfigSchemaWithResponse The JSON Schema of the files of policy as config, for editors
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /schema/policy-config.json (the `PolicyConfigSchema` operationId).
+func (c *ClientWithResponses) PolicyConfigSchemaWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*PolicyConfigSchemaResponse, error) {
+	rsp, err := c.PolicyConfigSchema(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePolicyConfigSchemaResponse(rsp)
+}
+
 // ListAuditEventsWithResponse List what was changed, by whom
 //
 // Newest first. Filters combine.
@@ -10472,6 +11635,95 @@ func (c *ClientWithResponses) RestoreVersionWithResponse(ctx context.Context, gr
 	return ParseRestoreVersionResponse(rsp)
 }
 
+// ApplyPoliciesWithBodyWithResponse Make the database what a file states, all of it or nothing
+//
+// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+// policies are live in Redis.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+func (c *ClientWithResponses) ApplyPoliciesWithBodyWithResponse(ctx context.Context, params *ApplyPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyPoliciesResponse, error) {
+	rsp, err := c.ApplyPoliciesWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyPoliciesResponse(rsp)
+}
+
+// ApplyPoliciesWithResponse Make the database what a file states, all of it or nothing
+//
+// Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+// the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+// apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+// policies are live in Redis.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/policies/apply (the `ApplyPolicies` operationId).
+func (c *ClientWithResponses) ApplyPoliciesWithResponse(ctx context.Context, params *ApplyPoliciesParams, body ApplyPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyPoliciesResponse, error) {
+	rsp, err := c.ApplyPolicies(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyPoliciesResponse(rsp)
+}
+
+// ExportPoliciesWithResponse Write what is in the database as a file of policy as config
+//
+// Streamed, in a fixed order: bounds, defaults, actions, then the groups by id, archived ones left out. What is not
+// changed is written as the same bytes, and applying an export changes nothing. With `group_id` and without `kind`, the
+// system's own (bounds, defaults, actions) is left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/policies/export (the `ExportPolicies` operationId).
+func (c *ClientWithResponses) ExportPoliciesWithResponse(ctx context.Context, params *ExportPoliciesParams, reqEditors ...RequestEditorFn) (*ExportPoliciesResponse, error) {
+	rsp, err := c.ExportPolicies(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportPoliciesResponse(rsp)
+}
+
+// PlanPoliciesWithBodyWithResponse Say what an apply of a file would do
+//
+// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+// then), an archived one is 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+func (c *ClientWithResponses) PlanPoliciesWithBodyWithResponse(ctx context.Context, params *PlanPoliciesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlanPoliciesResponse, error) {
+	rsp, err := c.PlanPoliciesWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlanPoliciesResponse(rsp)
+}
+
+// PlanPoliciesWithResponse Say what an apply of a file would do
+//
+// Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+// stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+// that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+// then), an archived one is 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
+func (c *ClientWithResponses) PlanPoliciesWithResponse(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*PlanPoliciesResponse, error) {
+	rsp, err := c.PlanPolicies(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlanPoliciesResponse(rsp)
+}
+
 // ListActionsWithResponse List the registered actions
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10954,6 +12206,52 @@ func ParseReadyzResponse(rsp *http.Response) (*ReadyzResponse, error) {
 	switch {
 	case true:
 		var headers ReadyzResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePolicyConfigSchemaResponse parses an HTTP response from a PolicyConfigSchemaWithResponse call
+func ParsePolicyConfigSchemaResponse(rsp *http.Response) (*PolicyConfigSchemaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PolicyConfigSchemaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest map[string]interface{}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationschemaJSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PolicyConfigSchemaResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -12726,6 +14024,181 @@ func ParseRestoreVersionResponse(rsp *http.Response) (*RestoreVersionResponse, e
 		response.Headers200 = &headers
 	case true:
 		var headers RestoreVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyPoliciesResponse parses an HTTP response from a ApplyPoliciesWithResponse call
+func ParseApplyPoliciesResponse(rsp *http.Response) (*ApplyPoliciesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyPoliciesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConfigApplied
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ApplyPoliciesResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ApplyPoliciesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExportPoliciesResponse parses an HTTP response from a ExportPoliciesWithResponse call
+func ParseExportPoliciesResponse(rsp *http.Response) (*ExportPoliciesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportPoliciesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PolicyConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "yaml") && rsp.StatusCode == 200:
+		var dest string
+		if err := yaml.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.YAML200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportPoliciesResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ExportPoliciesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePlanPoliciesResponse parses an HTTP response from a PlanPoliciesWithResponse call
+func ParsePlanPoliciesResponse(rsp *http.Response) (*PlanPoliciesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PlanPoliciesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConfigPlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PlanPoliciesResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PlanPoliciesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

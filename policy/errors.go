@@ -40,6 +40,11 @@ type FieldError struct {
 	Detail  string
 }
 
+// AboutKey says whether the fault is one of the key that Pointer names, not of the value behind it.
+func (f FieldError) AboutKey() bool {
+	return f.Code == "unknown" && strings.HasPrefix(f.Detail, "the key ")
+}
+
 // Error implements the error interface.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {

@@ -78,7 +78,11 @@ func (f *faults) err(message string) error {
 }
 
 func (f *faults) unknown(key int32, known ...string) {
-	f.add(key, "unknown", fmt.Sprintf("the key %.40q is unknown; known are %s", f.text(key), listed(known)))
+	meant := ""
+	if near := nearest(f.text(key), known); near != "" {
+		meant = "did you mean " + near + "? "
+	}
+	f.add(key, "unknown", fmt.Sprintf("the key %.40q is unknown; %sknown are %s", f.text(key), meant, listed(known)))
 }
 
 func (f *faults) isObject(i int32, name string) bool {

@@ -142,6 +142,9 @@ func hexRune(s []byte) rune {
 	return r
 }
 
+// AppendJSONString appends a text, which must be valid UTF-8, as a JSON string.
+func AppendJSONString(b []byte, s string) []byte { return appendString(b, s) }
+
 // appendString appends s, which is valid UTF-8, as a JSON string.
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"

@@ -25,7 +25,7 @@ func parseDocument(data []byte, bounds *Bounds) (Document, error) {
 		return Document{}, err
 	}
 	p := documentParser{faults: faults{tree: &s.tree}, bounds: bounds}
-	d := p.document()
+	d := p.document(0, "the document")
 	if err := p.err("the document is not valid"); err != nil {
 		return Document{}, err
 	}
@@ -39,11 +39,11 @@ type documentParser struct {
 	action string
 }
 
-func (p *documentParser) document() (d Document) {
-	if !p.isObject(0, "the document") {
+func (p *documentParser) document(i int32, name string) (d Document) {
+	if !p.isObject(i, name) {
 		return d
 	}
-	for k := int32(1); k < p.nodes[0].next; k = p.nodes[k+1].next {
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
 		switch string(p.bytes(k)) {
 		case "time_zone":
 			d.TimeZone = p.timeZone(k + 1)

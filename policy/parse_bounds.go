@@ -19,7 +19,7 @@ func ParseBounds(data []byte) (Bounds, error) {
 		return Bounds{}, err
 	}
 	p := boundsParser{faults{tree: &s.tree}}
-	b := p.bounds()
+	b := p.bounds(0)
 	if err := p.err("the bounds are not valid"); err != nil {
 		return Bounds{}, err
 	}
@@ -28,12 +28,12 @@ func ParseBounds(data []byte) (Bounds, error) {
 
 type boundsParser struct{ faults }
 
-func (p *boundsParser) bounds() (b Bounds) {
-	if !p.isObject(0, "the bounds") {
+func (p *boundsParser) bounds(i int32) (b Bounds) {
+	if !p.isObject(i, "the bounds") {
 		return b
 	}
 	known := []string{"actions", "mute_ms", "forgive_one_every_ms", "ladder_steps_max", "exemptions_max", "roles"}
-	for k := int32(1); k < p.nodes[0].next; k = p.nodes[k+1].next {
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
 		v := k + 1
 		switch p.text(k) {
 		case "actions":
@@ -52,7 +52,7 @@ func (p *boundsParser) bounds() (b Bounds) {
 			p.unknown(k, known...)
 		}
 	}
-	p.required(0, known...)
+	p.required(i, known...)
 	return b
 }
 

@@ -69,6 +69,39 @@ func (t *tx) insertArrays(into, rest string, columns []column) error {
 	return err
 }
 
+// updateAll updates rows of a table by its id, which is the first column. Postgres takes an array for each column; SQLite a
+// statement for each row.
+func (t *tx) updateAll(table string, n int, columns ...column) error {
+	sets := make([]string, 0, len(columns)-1)
+	if t.store.dialect.postgres {
+		arrays, names, args := make([]string, len(columns)), make([]string, len(columns)), make([]any, len(columns))
+		for i, c := range columns {
+			arrays[i], names[i], args[i] = "CAST($"+strconv.Itoa(i+1)+" AS "+c.kind+"[])", c.name, c.values
+			if i > 0 {
+				sets = append(sets, c.name+" = v."+c.name)
+			}
+		}
+		sql := "UPDATE " + table + " AS t SET " + strings.Join(sets, ", ") + " FROM unnest(" + strings.Join(arrays, ", ") +
+			") AS v(" + strings.Join(names, ", ") + ") WHERE t.id = v.id"
+		_, err := t.Statement.ConnPool.ExecContext(t.Statement.Context, sql, args...)
+		return err
+	}
+	for _, c := range columns[1:] {
+		sets = append(sets, c.name+" = ?")
+	}
+	sql := "UPDATE " + table + " SET " + strings.Join(sets, ", ") + " WHERE id = ?"
+	for i := range n {
+		args := make([]any, 0, len(columns))
+		for _, c := range append(columns[1:len(columns):len(columns)], columns[0]) {
+			args = append(args, c.at(i))
+		}
+		if _, err := t.Statement.ConnPool.ExecContext(t.Statement.Context, sql, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // auditAll is audit for many entries of one change of many things; it writes at once.
 func (t *tx) auditAll(a Actor, entries []entry) error {
 	rows := make([]policy.AuditRecord, len(entries))

@@ -212,7 +212,12 @@ func (s *Store) ListGroups(ctx context.Context, q GroupQuery) (Page[Group], erro
 	return pageOf(rows, limit, groupRow.public, func(r groupRow) string { return encodeCursor("groups", r.ID) }), err
 }
 
-func isNotFound(err error) bool {
+func isNotFound(err error) bool { return hasCode(err, policy.CodeNotFound) }
+
+// isConflict reports that a row is there already.
+func isConflict(err error) bool { return hasCode(translate(err), policy.CodeConflict) }
+
+func hasCode(err error, code policy.Code) bool {
 	var known *policy.Error
-	return errors.As(err, &known) && known.Code == policy.CodeNotFound
+	return errors.As(err, &known) && known.Code == code
 }

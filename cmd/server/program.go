@@ -161,7 +161,7 @@ func route(rest, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 		switch first {
-		case "v1", "livez", "readyz", "metrics", "openapi.yaml", "docs":
+		case "v1", "livez", "readyz", "metrics", "openapi.yaml", "schema", "docs":
 			rest.ServeHTTP(w, r)
 		default:
 			pages.ServeHTTP(w, r)

@@ -27,7 +27,7 @@ func startProgram(tb testing.TB, dir string) *Program {
 			tb.Error(err)
 		}
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for p.Ready(ctx) != nil {
 		if time.Now().After(deadline) {
 			tb.Fatalf("not ready: %v", p.Ready(ctx))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -26,6 +27,12 @@ type cli struct {
 	Audit  auditCmd `cmd:"" help:"What concerns the audit log."`
 	Sync   syncCmd  `cmd:"" help:"What concerns Redis against the database."`
 	Erase  eraseCmd `cmd:"" help:"Erase a person: from the database, from what the audit log says, from Redis."`
+
+	Validate validateCmd `cmd:"" help:"Check files of policy as config, without a server."`
+	Plan     planCmd     `cmd:"" help:"Say what applying files of policy as config would change on a running server."`
+	Apply    applyCmd    `cmd:"" help:"Apply files of policy as config to a running server."`
+	Export   exportCmd   `cmd:"" help:"Write what a running server has as a file of policy as config."`
+	Schema   struct{}    `cmd:"" help:"Print the JSON Schema of files of policy as config, for editors."`
 }
 
 type tokenCmd struct {
@@ -38,9 +45,16 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	command, code, err := parse(&c, args, getenv, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "server: %s\n", strings.ReplaceAll(err.Error(), "\n", "\nserver: "))
-		return exitUsage
+		return usageCode(args)
 	}
 	if command == "" {
+		return code
+	}
+	if run := c.config(command); run != nil {
+		code, err := run(ctx, stdout, stderr)
+		if err != nil {
+			fmt.Fprintf(stderr, "server: %v\n", err)
+		}
 		return code
 	}
 	w := world(getenv, stdout, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.LogLevel})))
@@ -64,6 +78,31 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return exitError
 	}
 	return exitOK
+}
+
+// config is the command of policy as config, nil for any other. They need none of the settings.
+func (c *cli) config(command string) func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	switch command {
+	case "validate":
+		return func(_ context.Context, out, _ io.Writer) (int, error) { return c.Validate.run(out) }
+	case "plan":
+		return func(ctx context.Context, out, _ io.Writer) (int, error) { return c.Plan.run(ctx, out) }
+	case "apply":
+		return c.Apply.run
+	case "export":
+		return func(ctx context.Context, out, _ io.Writer) (int, error) { return c.Export.run(ctx, out) }
+	case "schema":
+		return func(_ context.Context, out, _ io.Writer) (int, error) { return printSchema(out) }
+	}
+	return nil
+}
+
+// usageCode is the exit code of a wrong command line: of plan it is that of errors, for 2 says that there are changes.
+func usageCode(args []string) int {
+	if slices.Contains(args, "plan") {
+		return exitError
+	}
+	return exitUsage
 }
 
 // parse reads flags over environment over presets. The command is "" where help was printed; code is then the exit code.
