@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -85,7 +86,9 @@ func (p *planner) actions(stated, old []ActionSpec) []ActionSpec {
 		i := slices.IndexFunc(all, func(a ActionSpec) bool { return a.Name == spec.Name })
 		if i < 0 {
 			change.Op = OpCreate
-			all = append(all, spec)
+			if all = append(all, spec); len(all) > MaxActions {
+				p.fault(FieldError{"/actions/" + spec.Name, "range", "at most " + strconv.Itoa(MaxActions) + " actions may be registered"})
+			}
 		} else {
 			before = speechJSON(all[i])
 			change.Loosens, change.Tightens = all[i].Speech && !spec.Speech, spec.Speech && !all[i].Speech

@@ -602,6 +602,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/policies/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Write what is in the database as a file of policy as config
+         * @description Streamed, in a fixed order: bounds, defaults, actions, then the groups by id, archived ones left out. What is not
+         *     changed is written as the same bytes, and applying an export changes nothing. With `group_id` and without `kind`, the
+         *     system's own (bounds, defaults, actions) is left out.
+         */
+        get: operations["ExportPolicies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policies/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what an apply of a file would do
+         * @description Changes nothing. Each thing that the file states is one change: create, update, unchanged; what the file leaves out
+         *     stays as it is, unless `prune` and `scope` ask for removals. `plan_token` stands for the file and for the state of all
+         *     that the plan looked at. Faults name line and column. A group that is not registered needs a name (it is registered
+         *     then), an archived one is 409 `conflict`.
+         */
+        post: operations["PlanPolicies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policies/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the database what a file states, all of it or nothing
+         * @description Needs the `plan_token` of a plan of the same file with the same `prune` and `scope` (428 without); 412 if anything that
+         *     the plan looked at was changed since. Each change has its entry in the audit log, with the reason and the channel
+         *     apply; what is unchanged is not written, so that a second apply changes nothing. `Prefer: wait=N` waits until the
+         *     policies are live in Redis.
+         */
+        post: operations["ApplyPolicies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -820,6 +888,23 @@ export interface paths {
         };
         /** This description */
         get: operations["OpenAPI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/schema/policy-config.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The JSON Schema of the files of policy as config, for editors */
+        get: operations["PolicyConfigSchema"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1829,6 +1914,96 @@ export interface components {
             items: components["schemas"]["AuditEntry"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
+        /** @description A file of policy as config. What it leaves out stays as it is. */
+        PolicyConfig: {
+            /** @description For editors; not looked at. */
+            $schema?: string;
+            /** @description The bounds, whole. */
+            bounds?: components["schemas"]["BoundsInput"] & unknown;
+            /** @description The system's own document, whole. */
+            defaults?: components["schemas"]["Document"];
+            /** @description Actions of the registry. None is ever removed. */
+            actions?: {
+                [key: string]: components["schemas"]["ActionInput"];
+            };
+            /** @description Groups by id. */
+            groups?: {
+                [key: string]: components["schemas"]["GroupConfig"];
+            };
+        };
+        /** @description What a file states of a group. What it leaves out stays as it is. */
+        GroupConfig: {
+            /** @description A group that is not registered is registered by its name. */
+            name?: string;
+            /** @description A language tag, such as en or zh-CN. */
+            locale?: string;
+            /** @description The group's document, whole; {} states nothing and follows the defaults. */
+            policy?: components["schemas"]["Document"];
+            /** @description Exemptions by user. Those that are not named stay, unless removals are asked for. */
+            exemptions?: {
+                [key: string]: components["schemas"]["ExemptionConfig"];
+            };
+        };
+        ExemptionConfig: {
+            /**
+             * Format: date-time
+             * @description Null or absent is no end.
+             */
+            expires_at?: string | null;
+            note?: string;
+        };
+        ConfigPlan: {
+            /** @description In the order actions, bounds, defaults, groups by id. */
+            changes: components["schemas"]["ConfigChange"][];
+            counts: components["schemas"]["ConfigCounts"];
+            plan_token: string;
+        };
+        ConfigApplied: {
+            /** @description What was changed; what was not is counted only. */
+            changes: components["schemas"]["ConfigChange"][];
+            counts: components["schemas"]["ConfigCounts"];
+            /**
+             * Format: int64
+             * @description Groups whose policy is not live in Redis yet.
+             */
+            pending: number;
+        };
+        ConfigCounts: {
+            /** Format: int64 */
+            create: number;
+            /** Format: int64 */
+            update: number;
+            /** Format: int64 */
+            unchanged: number;
+            /** Format: int64 */
+            remove: number;
+        };
+        ConfigChange: {
+            op: components["schemas"]["ConfigOp"];
+            kind: components["schemas"]["ConfigKind"];
+            /** @description Of group, policy and exemption. */
+            group_id: string | null;
+            /** @description The user of an exemption, the name of an action. */
+            target: string | null;
+            diff: components["schemas"]["ConfigDiff"][];
+            /** @description Something passes, or may be set, that was refused or held before. */
+            loosens: boolean;
+            /** @description The other way round. */
+            tightens: boolean;
+            /** @description What of the stated the bounds hold back. */
+            clamped: components["schemas"]["Clamp"][];
+        };
+        /** @enum {string} */
+        ConfigOp: "create" | "update" | "unchanged" | "remove";
+        /** @enum {string} */
+        ConfigKind: "action" | "bounds" | "defaults" | "group" | "policy" | "exemption";
+        /** @description A value that differs; before or after is missing where it is not stated. */
+        ConfigDiff: {
+            /** @description JSON pointer. */
+            path: string;
+            before?: unknown;
+            after?: unknown;
+        };
         Health: {
             status: string;
         };
@@ -2007,6 +2182,16 @@ export interface components {
          */
         Reason: string;
         /**
+         * @description What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+         *     to the defaults. Without it nothing is removed.
+         */
+        Prune: ("policies" | "exemptions")[];
+        /**
+         * @description Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+         *     group, `group:ID` this one; again for each.
+         */
+        Scope: string[];
+        /**
          * @description Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
          *     body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
          *     `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
@@ -2015,7 +2200,15 @@ export interface components {
          */
         IdempotencyKey: string;
     };
-    requestBodies: never;
+    requestBodies: {
+        /** @description The file, at most 20 MiB. */
+        PolicyConfig: {
+            content: {
+                "application/yaml": components["schemas"]["PolicyConfig"];
+                "application/json": components["schemas"]["PolicyConfig"];
+            };
+        };
+    };
     headers: {
         /**
          * @description Strong tag: the counter of what was read, in quotes. Send it back in `If-Match`.
@@ -3158,6 +3351,131 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    ExportPolicies: {
+        parameters: {
+            query?: {
+                /** @description The form of the file. */
+                format?: "yaml" | "json";
+                /** @description What to write, again for each kind; without it everything. Groups are name and locale. */
+                kind?: ("bounds" | "defaults" | "actions" | "groups" | "policies" | "exemptions")[];
+                /** @description Of which group, again for each group; without it of all. One that is not registered or archived is 404. */
+                group_id?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                    "application/json": components["schemas"]["PolicyConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    PlanPolicies: {
+        parameters: {
+            query?: {
+                /**
+                 * @description What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+                 *     to the defaults. Without it nothing is removed.
+                 */
+                prune?: components["parameters"]["Prune"];
+                /**
+                 * @description Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+                 *     group, `group:ID` this one; again for each.
+                 */
+                scope?: components["parameters"]["Scope"];
+            };
+            header?: {
+                /**
+                 * @description RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+                 *     live in Redis; without it a write waits 25 ms and may then say `pending`.
+                 * @example wait=5, handling=strict
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["PolicyConfig"];
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigPlan"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ApplyPolicies: {
+        parameters: {
+            query?: {
+                /** @description What the plan answered, or `*` to apply whatever the plan is by then. */
+                plan_token?: string;
+                /**
+                 * @description What is removed where it is in the database, within the scope, and not in the file; again for each. `policies` go back
+                 *     to the defaults. Without it nothing is removed.
+                 */
+                prune?: components["parameters"]["Prune"];
+                /**
+                 * @description Of which groups `prune` may remove something; needed with it. `files` is the groups that the file names, `all` every
+                 *     group, `group:ID` this one; again for each.
+                 */
+                scope?: components["parameters"]["Scope"];
+            };
+            header?: {
+                /**
+                 * @description RFC 7240. `handling=strict` makes every clamp a 422. `wait=N` waits up to N seconds (at most 30) until the write is
+                 *     live in Redis; without it a write waits 25 ms and may then say `pending`.
+                 * @example wait=5, handling=strict
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+                /**
+                 * @description Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+                 *     body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+                 *     `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+                 *     Nothing is kept of a request that was refused.
+                 * @example 7d0f6c1e-3f0e-4a55-9d0e-5b1d6f2f9a10
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["PolicyConfig"];
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigApplied"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     ListTokens: {
         parameters: {
             query?: {
@@ -3536,6 +3854,27 @@ export interface operations {
                 };
                 content: {
                     "application/yaml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    PolicyConfigSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JSON Schema 2020-12, made of this description. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/schema+json": Record<string, never>;
                 };
             };
             default: components["responses"]["Problem"];
