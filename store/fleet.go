@@ -102,20 +102,27 @@ func (s *Store) AskFleet(ctx context.Context, ask FleetAsk) (number int64, err e
 		return 0, err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		var job fleetJob
-		if err := one(t.Raw("SELECT number FROM fleet_job WHERE id = 1"+s.dialect.forUpdate("fleet_job")), &job); err != nil {
+		last, err := t.lockJob()
+		if err != nil {
 			return err
 		}
 		if ask.Join {
 			joined, busy, err := t.joinFleet(ask)
 			if err != nil || busy || joined {
-				number = map[bool]int64{true: job.Number}[joined]
+				number = map[bool]int64{true: last}[joined]
 				return err
 			}
 		}
-		number = job.Number + 1
+		number = last + 1
 		return t.askFleet(ask, number, about)
 	})
+	return number, err
+}
+
+// lockJob locks the job, whose number it reads. Who locks shards as well does so after it: asking and ending would wait for
+// each other otherwise.
+func (t *tx) lockJob() (number int64, err error) {
+	err = one(t.Raw("SELECT number FROM fleet_job WHERE id = 1"+t.store.dialect.forUpdate("fleet_job")), &number)
 	return number, err
 }
 

@@ -151,6 +151,9 @@ func (s *Store) ClaimFleetEnd(ctx context.Context, by FleetClaimer) (end FleetEn
 // EndFleet notes that the end is done. What was asked for meanwhile stays open.
 func (s *Store) EndFleet(ctx context.Context, end FleetEnd) error {
 	return s.write(ctx, func(t *tx) error {
+		if _, err := t.lockJob(); err != nil {
+			return err
+		}
 		if err := t.lockFleet("ended < done"); err != nil {
 			return err
 		}

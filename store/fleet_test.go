@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -195,6 +196,39 @@ func TestFleetEndLeavesWhatWasAskedMeanwhile(t *testing.T) {
 }
 
 // TestFleetJoin has an instance that starts take part in what does as much, and wait for the end of what does not.
+// TestFleetAskAndEndAtOnce asks for jobs while others end: neither waits for the other for ever.
+func TestFleetAskAndEndAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		s, other := b.store(), b.store()
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			for range 40 {
+				if _, err := other.AskFleet(b.t.Context(), store.FleetAsk{Reason: "change", Format: 1}); err != nil {
+					b.t.Error(err)
+				}
+			}
+		})
+		for range 40 {
+			claim, err := s.ClaimFleet(b.t.Context(), claimer("a"), 256)
+			if err == nil {
+				_, err = s.EndFleetShards(b.t.Context(), claimer("a"), claim, 1)
+			}
+			if err != nil {
+				b.t.Error(err)
+			}
+			end, err := s.ClaimFleetEnd(b.t.Context(), claimer("a"))
+			if err == nil && len(end.Shards) > 0 {
+				err = s.EndFleet(b.t.Context(), end)
+			}
+			if err != nil {
+				b.t.Error(err)
+			}
+		}
+		asking.Wait()
+	})
+}
+
 func TestFleetJoin(t *testing.T) {
 	t.Parallel()
 	each(t, func(b bed) {

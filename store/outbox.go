@@ -13,6 +13,9 @@ import (
 // instances' polls leave it alone for so long.
 const firstLease = time.Second
 
+// askLease is how long a row that asks for a fleet job is leased at most: its claimer asks at once.
+const askLease = 3 * time.Second
+
 const insertOutbox = `INSERT INTO outbox
 	(id, kind, group_id, action, user_id, version, created_at, claimed_until) `
 
@@ -53,14 +56,17 @@ func (r outboxRow) public() OutboxRow {
 }
 
 // ClaimOutbox leases up to limit rows that nobody holds, oldest first. No two claimers get the same row while its lease
-// lasts; a claimer that dies leaves its rows to others when the lease ends.
+// lasts; a claimer that dies leaves its rows to others when the lease ends. A lease that reaches further than twice lease
+// was given by a clock that has been set back since, or is ahead, and counts for nothing. Rows of KindFleet are leased
+// for 3 s at most.
 func (s *Store) ClaimOutbox(ctx context.Context, limit int, lease time.Duration) ([]OutboxRow, error) {
 	var rows []outboxRow
 	err := s.write(ctx, func(t *tx) error {
-		return t.Raw(`UPDATE outbox SET claimed_until = ? WHERE id IN
-				(SELECT id FROM outbox WHERE claimed_until <= ? ORDER BY id LIMIT ?`+s.dialect.skipLocked()+`)
+		return t.Raw(`UPDATE outbox SET claimed_until = CASE WHEN kind = 'fleet' THEN CAST(? AS bigint) ELSE ? END WHERE id IN
+				(SELECT id FROM outbox WHERE claimed_until <= ? OR claimed_until > ? ORDER BY id LIMIT ?`+s.dialect.skipLocked()+`)
 			RETURNING id, kind, group_id, action, user_id, version, created_at`,
-			t.now.Add(lease).UnixMicro(), t.now.UnixMicro(), limit).Scan(&rows).Error
+			t.now.Add(min(lease, askLease)).UnixMicro(), t.now.Add(lease).UnixMicro(),
+			t.now.UnixMicro(), t.now.Add(2*lease).UnixMicro(), limit).Scan(&rows).Error
 	})
 	slices.SortFunc(rows, func(a, b outboxRow) int { return cmp.Compare(a.ID, b.ID) })
 	out := make([]OutboxRow, 0, len(rows))

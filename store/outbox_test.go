@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -103,6 +104,44 @@ func TestLeasesEndAndAreExtended(t *testing.T) {
 		c.advance(10 * time.Second)
 		if rows := must(s.ClaimOutbox(ctx, 10, time.Minute))(t); len(rows) != 1 {
 			t.Error("a dead claimer's row is stuck")
+		}
+	})
+}
+
+// TestLeasesOfAWrongClock: an instance whose clock is far ahead leases a row and dies; the others do not wait for its hour.
+func TestLeasesOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		ahead := newClock()
+		ahead.advance(24 * time.Hour)
+		s, fast := b.store(newClock().set), b.store(ahead.set)
+		register(b.t, s, "g1")
+		save(b.t, s, "g1", interval("3000"))
+		if rows := must(fast.ClaimOutbox(b.t.Context(), 10, time.Minute))(b.t); len(rows) != 1 {
+			b.t.Fatal("nothing was claimed")
+		}
+		if rows := must(s.ClaimOutbox(b.t.Context(), 10, time.Minute))(b.t); len(rows) != 1 {
+			b.t.Error("the row is stuck until the wrong clock's hour")
+		}
+	})
+}
+
+// TestLeaseOfAChangeOfBounds: who claimed it asks for the fleet job at once, so others need not wait long if he died.
+func TestLeaseOfAChangeOfBounds(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		c := newClock()
+		s := b.store(c.set)
+		bounds := policy.ShippedBounds()
+		bounds.LadderStepsMax--
+		if _, _, err := s.UpdateBounds(b.t.Context(), actor(), store.Anything(), bounds); err != nil {
+			b.t.Fatal(err)
+		}
+		for second, want := range []int{1, 0, 0, 1, 0} {
+			if rows := must(s.ClaimOutbox(b.t.Context(), 10, time.Minute))(b.t); len(rows) != want {
+				b.t.Errorf("after %d s %d rows are claimed, want %d", second, len(rows), want)
+			}
+			c.advance(time.Second)
 		}
 	})
 }
