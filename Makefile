@@ -75,6 +75,10 @@ spec: ## Lint openapi.yaml, compare the TypeScript types with it (needs npx)
 bench: prerequisites ## Measure and print the figures of docs/benchmarks.md (a quiet box, about 5 minutes)
 	@.ci/bench
 
+.PHONY: soak
+soak: prerequisites ## Edit and damage for SOAK=10m, then compare all (SOAK_SEED=… repeats one)
+	SOAK=$${SOAK:-10m} go test ./e2e -run '^TestSoak$$' -count=1 -v -timeout 24h
+
 .PHONY: ci
 ci: ## Everything that must hold before a change lands
 	.ci/run

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,11 +42,17 @@ func (r *redisServer) launch(tb testing.TB) {
 	eventually(tb, 10*time.Second, "Redis answers", func() bool { return r.Ping(context.Background()).Err() == nil })
 }
 
-func (r *redisServer) kill(tb testing.TB) {
+// signal stops the server and lets it go on, as SIGSTOP and SIGCONT do: connections stay open.
+func (r *redisServer) signal(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
-	if err := r.cmd.Process.Kill(); err != nil {
+	if err := r.cmd.Process.Signal(signal); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+func (r *redisServer) kill(tb testing.TB) {
+	tb.Helper()
+	r.signal(tb, syscall.SIGKILL)
 	eventually(tb, 10*time.Second, "Redis is gone", func() bool { return r.Ping(context.Background()).Err() != nil })
 }
 
