@@ -44,7 +44,7 @@ type changeRow struct {
 // selectChanges joins what is stored now of the users that changed after base; groups without such a change have one row.
 const selectChanges = `SELECT g.id, b.base, g.exemptions_version, g.exemptions_count, g.archived_at IS NOT NULL AS archived,
 		s.generation, c.version, c.user_id, e.user_id IS NOT NULL AS there, e.expires_at
-	FROM b JOIN groups AS g ON g.id = b.id CROSS JOIN system AS s
+	FROM b JOIN groups AS g ON g.id = b.id JOIN system AS s ON s.id = 1
 	LEFT JOIN exemption_changes AS c ON c.group_id = g.id AND c.version > b.base
 	LEFT JOIN exemptions AS e ON e.group_id = c.group_id AND e.user_id = c.user_id
 	ORDER BY g.id, c.version`

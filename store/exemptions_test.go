@@ -159,3 +159,12 @@ func fill(tb testing.TB, db *sql.DB, n int) {
 		}
 	}
 }
+
+// TestNothingIsCompiled: on a busy server compiling a statement takes longer than the store waits for it.
+func TestNothingIsCompiled(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Open(t, pgtest.Postgres(t))
+	if pool, reader, err := s.Compiles(t.Context()); err != nil || pool != "off" || reader != "off" {
+		t.Errorf("jit is %s in the pool and %s in the fleet's reader, %v", pool, reader, err)
+	}
+}

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"gorm.io/gorm"
+)
 
 // RunOnce runs fn under a key in a transaction of its own, and writes an audit entry each time that it ran.
 func (s *Store) RunOnce(ctx context.Context, a Actor, o Once, fn func() (map[string]int64, error)) (map[string]int64, error) {
@@ -16,4 +20,19 @@ func (s *Store) RunOnce(ctx context.Context, a Actor, o Once, fn func() (map[str
 		return err
 	})
 	return result, err
+}
+
+// Compiles says whether a connection of the pool, and one of a fleet reader, would compile statements.
+func (s *Store) Compiles(ctx context.Context) (pool, reader string, err error) {
+	err = s.read(ctx, func(db *gorm.DB) error { return one(db.Raw("SHOW jit"), &pool) })
+	if err != nil {
+		return "", "", err
+	}
+	r := s.FleetReader()
+	defer r.Close(ctx)
+	if _, err := r.Page(ctx, 0, "", 1); err != nil {
+		return "", "", err
+	}
+	err = r.conn.QueryRow(ctx, "SHOW jit").Scan(&reader)
+	return pool, reader, err
 }

@@ -36,7 +36,7 @@ func (r *FleetReader) Close(ctx context.Context) {
 
 const selectFleetPage = `SELECT g.id, g.archived_at IS NOT NULL, g.version, g.document, g.exemptions_version, g.exemptions_count,
 		s.generation, s.bounds_version, s.defaults_version
-	FROM groups AS g CROSS JOIN system AS s WHERE g.shard = $1 AND g.id > $2 ORDER BY g.id LIMIT $3`
+	FROM groups AS g JOIN system AS s ON s.id = 1 WHERE g.shard = $1 AND g.id > $2 ORDER BY g.id LIMIT $3`
 
 // Page reads groups of one shard by id, archived ones too, as PublishPage does but without their locale. after is the
 // last id of the page before, "" at the start; the page that has fewer than limit rows is the last.

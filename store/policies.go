@@ -26,7 +26,7 @@ type policyRow struct {
 
 const selectPolicy = `SELECT g.*, s.generation, s.bounds_version, s.defaults_version,
 		p.version AS live_version, p.order_no AS live_order, p.at AS live_at, p.lag_ms AS live_lag
-	FROM groups AS g CROSS JOIN system AS s LEFT JOIN publications AS p ON p.group_id = g.id WHERE g.id = ?`
+	FROM groups AS g JOIN system AS s ON s.id = 1 LEFT JOIN publications AS p ON p.group_id = g.id WHERE g.id = ?`
 
 func (r policyRow) counters() Counters {
 	return Counters{Generation: r.Generation, BoundsVersion: r.BoundsVersion, DefaultsVersion: r.DefaultsVersion}

@@ -19,7 +19,7 @@ type publishRow struct {
 
 const selectPublish = `SELECT g.id, g.shard, g.locale, g.archived_at, g.version, g.document, g.exemptions_version,
 		g.exemptions_count, s.generation, s.bounds_version, s.defaults_version
-	FROM groups AS g CROSS JOIN system AS s WHERE `
+	FROM groups AS g JOIN system AS s ON s.id = 1 WHERE `
 
 // PublishRows reads groups as the publisher needs them, each with the counters of the same moment. Groups that are not
 // registered are left out. A row whose document cannot be read has Err, and must not be published.
@@ -88,7 +88,7 @@ func (s *Store) ExemptionSets(ctx context.Context, groupIDs []string) ([]Exempti
 	}
 	err := s.read(ctx, func(db *gorm.DB) error {
 		return db.Raw(`SELECT g.id, g.exemptions_version, s.generation, e.user_id, e.expires_at
-			FROM groups AS g CROSS JOIN system AS s
+			FROM groups AS g JOIN system AS s ON s.id = 1
 			LEFT JOIN exemptions AS e ON e.group_id = g.id AND g.archived_at IS NULL
 			WHERE g.id IN ? ORDER BY g.id, e.user_id`, groupIDs).Scan(&rows).Error
 	})
