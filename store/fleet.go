@@ -37,7 +37,7 @@ type FleetStatus struct {
 	Left    int64     // of them, whose groups are not all in Redis
 	Groups  int64     // published by the present job or the last
 	About   int64     // groups that there are, roughly
-	Unpaced bool
+	Unpaced bool     // of the present job or the last
 	Ended   int64    // all askings up to this number have ended
 	Takers  []string // who is at work, sorted
 }
@@ -62,7 +62,7 @@ type fleetJob struct {
 const selectFleet = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,
 		count(CASE WHEN f.ended < f.asked THEN 1 END) AS shards, count(CASE WHEN f.done < f.asked THEN 1 END) AS "left",
 		sum(f.groups_done) AS groups, min(CASE WHEN f.ended < f.asked THEN f.ended ELSE j.number END) AS all_ended,
-		count(CASE WHEN f.ended < f.asked AND f.unpaced THEN 1 END) AS unpaced
+		count(CASE WHEN (f.ended < f.asked OR f.asked = j.number) AND f.unpaced THEN 1 END) AS unpaced
 	FROM fleet_job AS j CROSS JOIN fleet_shards AS f
 	GROUP BY j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about`
 
@@ -95,7 +95,9 @@ func moment(us int64) time.Time {
 }
 
 // AskFleet asks, and returns the number that the asking or the one that it joined has: the job is done when
-// FleetStatus.Ended has reached it. 0 = nothing was asked, because a job runs that cannot be joined.
+// FleetStatus.Ended has reached it. 0 = nothing was asked, because a job runs that cannot be joined. Of shards that were
+// last asked for under an older generation all is asked for, as if Whole and Stale: Redis holds what the database never
+// had.
 func (s *Store) AskFleet(ctx context.Context, ask FleetAsk) (number int64, err error) {
 	about, err := s.groupsAbout(ctx)
 	if err != nil {
@@ -145,13 +147,13 @@ func (t *tx) askFleet(ask FleetAsk, number, about int64) error {
 		return err
 	}
 	err := t.Exec(`UPDATE fleet_shards SET asked = ?, generation = ?, bounds_version = ?, defaults_version = ?,
-			whole = (? OR (whole AND ended < asked)), stale = (? OR (stale AND ended < asked)),
+			whole = (? OR generation < ? OR (whole AND ended < asked)), stale = (? OR generation < ? OR (stale AND ended < asked)),
 			unpaced = (? OR (unpaced AND ended < asked)),
 			format = CASE WHEN ended < asked AND format > ? THEN format ELSE ? END,
 			nonce = CASE WHEN ? OR ended >= asked THEN ? ELSE nonce END,
 			taker = '', claimed_until = ?, groups_done = 0
-		WHERE shard IN ?`, number, c.Generation, c.BoundsVersion, c.DefaultsVersion, ask.Whole, ask.Stale, ask.Unpaced,
-		ask.Format, ask.Format, ask.Nonce != "", ask.Nonce, now, shards).Error
+		WHERE shard IN ?`, number, c.Generation, c.BoundsVersion, c.DefaultsVersion, ask.Whole, c.Generation, ask.Stale, c.Generation,
+		ask.Unpaced, ask.Format, ask.Format, ask.Nonce != "", ask.Nonce, now, shards).Error
 	if err != nil {
 		return err
 	}

@@ -176,6 +176,48 @@ func TestFleetIsSuperseded(t *testing.T) {
 	})
 }
 
+// TestFleetOfANewGeneration asks for all there is, once: who asks need not know of the new generation.
+func TestFleetOfANewGeneration(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		s := b.store()
+		for _, step := range []struct{ bumped, whole bool }{{}, {true, true}, {}} {
+			if step.bumped {
+				if _, _, err := s.BumpGeneration(b.t.Context(), actor(), 0); err != nil {
+					b.t.Fatal(err)
+				}
+			}
+			ask(b.t, s, store.FleetAsk{})
+			claim := must(s.ClaimFleet(b.t.Context(), claimer("a"), 256))(b.t)
+			for _, c := range claim {
+				if c.Whole != step.whole || c.Stale != step.whole {
+					b.t.Fatalf("%+v: whole %v, stale %v", step, c.Whole, c.Stale)
+				}
+			}
+			must(s.EndFleetShards(b.t.Context(), claimer("a"), claim, 1))(b.t)
+			endAll(b.t, s, claimer("a"))
+		}
+	})
+}
+
+// TestFleetTellsThePaceOfTheLast ends a job that hurries, and one that does not.
+func TestFleetTellsThePaceOfTheLast(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		s := b.store()
+		for _, unpaced := range []bool{true, false} {
+			ask(b.t, s, store.FleetAsk{Shards: []uint8{3, 4}, Unpaced: unpaced})
+			if st := must(s.FleetStatus(b.t.Context()))(b.t); st.Unpaced != unpaced {
+				b.t.Errorf("running: %+v", st)
+			}
+			endAll(b.t, s, claimer("a"))
+			if st := must(s.FleetStatus(b.t.Context()))(b.t); st.Running() || st.Unpaced != unpaced {
+				b.t.Errorf("ended: %+v", st)
+			}
+		}
+	})
+}
+
 // TestFleetEndLeavesWhatWasAskedMeanwhile asks again after the end was given out.
 func TestFleetEndLeavesWhatWasAskedMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,10 @@ func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *sto
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("read the fleet job: %w", err)
-	case !status.Running(), worker > 0 && !status.Unpaced:
+	case !status.Running():
+		s.noteError(ctx, laneFleet, nil) // what was in the way is over
+		return false, nil
+	case worker > 0 && !status.Unpaced:
 		return false, nil
 	case status.Left == 0:
 		return s.endFleet(ctx, by)
