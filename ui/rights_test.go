@@ -15,6 +15,7 @@ import (
 func groupAddresses() [][2]string {
 	return [][2]string{
 		{"GET", ""}, {"POST", ""}, {"GET", "/state"}, {"POST", "/preview"}, {"GET", "/exemptions"}, {"POST", "/exemptions"},
+		{"GET", "/members"}, {"POST", "/members"}, {"GET", "/history"}, {"GET", "/history/1/restore"}, {"POST", "/history/1/restore"},
 	}
 }
 

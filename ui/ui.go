@@ -25,6 +25,8 @@ type Config struct {
 	Sessions scs.CtxStore
 	// Wait waits until the version of the group is in Redis, or the context ends. Nil = pages never wait.
 	Wait func(ctx context.Context, groupID string, version int64) (store.Publication, bool)
+	// Drain brings the mutes that scripts gave in a group's shard into the store. Nil = nothing to bring.
+	Drain func(ctx context.Context, groupID string) error
 	// Address tells the client's address, proxies honoured. Nil = the connection's.
 	Address func(*http.Request) string
 	// Secure says that people reach the pages by https or on a loopback host: cookies are then Secure and __Host-.
@@ -109,6 +111,11 @@ func (u *UI) routes() *echo.Echo {
 	e.POST(group+"/preview", u.previewSettings, session, u.signedIn)
 	e.GET(group+"/exemptions", u.namedFragment, session, u.signedIn)
 	e.POST(group+"/exemptions", u.changeNamed, session, u.signedIn)
+	e.GET(group+"/members", u.membersPage, session, u.signedIn)
+	e.POST(group+"/members", u.changeMutes, session, u.signedIn)
+	e.GET(group+"/history", u.historyPage, session, u.signedIn)
+	e.GET(group+"/history/:version/restore", u.restorePage, session, u.signedIn)
+	e.POST(group+"/history/:version/restore", u.restore, session, u.signedIn)
 	return e
 }
 

@@ -146,7 +146,7 @@ func (p *Program) faces(keys enforce.Keys, registry *prometheus.Registry) (http.
 		return nil, err
 	}
 	pages, err := ui.New(ui.Config{
-		Store: p.store, Sessions: p.store.Sessions(), Wait: p.sync.Wait, Address: clientAddress(proxies),
+		Store: p.store, Sessions: p.store.Sessions(), Wait: p.sync.Wait, Drain: p.sync.Drain, Address: clientAddress(proxies),
 		Secure: p.secure(), PublicURL: s.PublicURL, FrameAncestors: s.FrameAncestors,
 		Now: w.Now, NewID: w.NewID, Log: w.Log,
 	})
