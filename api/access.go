@@ -24,6 +24,7 @@ const (
 	groupSee    = "operator auditor platform group_admin"
 	policyRead  = "operator auditor platform gateway group_admin"
 	registrars  = "operator platform"
+	senders     = "operator auditor platform"
 	checkers    = "operator gateway"
 	pageQuery   = "limit cursor"
 	searchQuery = "query limit cursor"
@@ -48,6 +49,7 @@ func rules() []rule {
 		{"GET", group + "/policy/versions/:version", groupSee, "", false},
 		{"POST", group + "/policy/versions/:version/restore", groupWrite, "", false},
 		{"GET", group + "/policy/diff", groupSee, "from to", false},
+		{"POST", group + "/policy/preview", groupSee, "", false},
 		{"GET", group + "/exemptions", groupRead, searchQuery, false},
 		{"POST", group + "/exemptions/import", groupWrite, "", false},
 		{"GET", group + "/exemptions/:user_id", groupRead, "", false},
@@ -76,6 +78,10 @@ func rules() []rule {
 		{"POST", "/v1/tokens", operators, "", false},
 		{"GET", "/v1/tokens/:id", watchers, "", false},
 		{"DELETE", "/v1/tokens/:id", operators, "", false},
+		{"GET", "/v1/portal-sessions", senders, pageQuery, false},
+		{"POST", "/v1/portal-sessions", registrars, "", false},
+		{"GET", "/v1/portal-sessions/:id", senders, "", false},
+		{"DELETE", "/v1/portal-sessions/:id", registrars, "", false},
 		{"GET", "/v1/audit-events", watchers, auditQuery + " " + pageQuery, false},
 		{"GET", "/v1/audit-events/export", watchers, auditQuery + " format", false},
 		{"GET", "/v1/audit-events/verify", watchers, "expect_head", false},

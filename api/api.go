@@ -46,6 +46,8 @@ type Config struct {
 	Now      func() time.Time
 	// NewID makes request ids for callers that bring none.
 	NewID func() string
+	// PublicURL is where people reach the pages, without a slash at the end: links to them begin with it.
+	PublicURL string
 	// TrustedProxies may name a client's address in X-Forwarded-For. Empty = nobody.
 	TrustedProxies []netip.Prefix
 }

@@ -1142,6 +1142,111 @@ type PolicyDiff struct {
 	To      int64         `json:"to"`
 }
 
+// PortalInput defines model for PortalInput.
+type PortalInput struct {
+	// Groups The groups whose admin the person is.
+	Groups []string `json:"groups" validate:"min=1,max=500,unique"`
+
+	// Locale Language of the pages, a BCP 47 tag. Absent: that of the browser.
+	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
+
+	// Name What the person is called in History and the audit log. Absent: the id.
+	Name *string `json:"name,omitempty" validate:"omitempty,max=200"`
+
+	// UserId The person's id on the platform.
+	UserId string `json:"user_id"`
+}
+
+// PortalLink defines model for PortalLink.
+type PortalLink struct {
+	// ExpiresAt When the URL is too old.
+	ExpiresAt time.Time `json:"expires_at"`
+	Id        string    `json:"id"`
+
+	// Url Signs in once.
+	Url string `json:"url"`
+}
+
+// PortalSession defines model for PortalSession.
+type PortalSession struct {
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// ExpiresAt When the session ends.
+	ExpiresAt time.Time  `json:"expires_at"`
+	Groups    []string   `json:"groups"`
+	Id        string     `json:"id"`
+	Locale    string     `json:"locale"`
+	Name      string     `json:"name"`
+	RevokedAt *time.Time `json:"revoked_at"`
+
+	// UsedAt When the person signed in; null is never.
+	UsedAt *time.Time `json:"used_at"`
+	UserId string     `json:"user_id"`
+}
+
+// PortalSessionList defines model for PortalSessionList.
+type PortalSessionList struct {
+	Items []PortalSession `json:"items"`
+
+	// NextCursor Null on the last page.
+	NextCursor *NextCursor `json:"next_cursor"`
+}
+
+// Preview defines model for Preview.
+type Preview struct {
+	Clamped   []Clamp           `json:"clamped"`
+	Decisions []PreviewDecision `json:"decisions"`
+
+	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
+	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	Effective Document `json:"effective"`
+
+	// Summary The policy in plain sentences.
+	Summary PreviewSummary `json:"summary"`
+}
+
+// PreviewDecision defines model for PreviewDecision.
+type PreviewDecision struct {
+	Allowed   bool   `json:"allowed"`
+	AtMs      int64  `json:"at_ms"`
+	Code      int64  `json:"code"`
+	Limit     int64  `json:"limit"`
+	Reason    string `json:"reason"`
+	Remaining int64  `json:"remaining"`
+	Step      int64  `json:"step"`
+	Strikes   int64  `json:"strikes"`
+	UserId    string `json:"user_id"`
+	WaitMs    int64  `json:"wait_ms"`
+}
+
+// PreviewInput defines model for PreviewInput.
+type PreviewInput struct {
+	// Action The action that is tried. Absent: message.
+	Action *string `json:"action,omitempty"`
+
+	// Policy What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
+	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	Policy Document `json:"policy"`
+
+	// Traffic Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries.
+	Traffic json.RawMessage `json:"traffic"`
+}
+
+// PreviewSummary The policy in plain sentences.
+type PreviewSummary struct {
+	En string `json:"en"`
+	Zh string `json:"zh"`
+}
+
+// PreviewTry defines model for PreviewTry.
+type PreviewTry struct {
+	// AtMs Since the preview's start.
+	AtMs   int64  `json:"at_ms"`
+	Cost   int64  `json:"cost"`
+	UserId string `json:"user_id"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable: malformed, unauthenticated, forbidden, not_found, method_not_allowed, conflict, archived, stale, too_large,
@@ -1799,6 +1904,9 @@ type DiffVersionsParams struct {
 	To *int64 `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// PreviewPolicyJSONBody defines parameters for PreviewPolicy.
+type PreviewPolicyJSONBody = Body
+
 // ListVersionsParams defines parameters for ListVersions.
 type ListVersionsParams struct {
 	// Limit Entries a page.
@@ -1887,6 +1995,30 @@ type PlanPoliciesParams struct {
 
 // PlanPoliciesParamsPrune defines parameters for PlanPolicies.
 type PlanPoliciesParamsPrune string
+
+// ListPortalSessionsParams defines parameters for ListPortalSessions.
+type ListPortalSessionsParams struct {
+	// Limit Entries a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before; opaque.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreatePortalSessionJSONBody defines parameters for CreatePortalSession.
+type CreatePortalSessionJSONBody = Body
+
+// CreatePortalSessionParams defines parameters for CreatePortalSession.
+type CreatePortalSessionParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
+// RevokePortalSessionParams defines parameters for RevokePortalSession.
+type RevokePortalSessionParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
 
 // PutActionJSONBody defines parameters for PutAction.
 type PutActionJSONBody = Body
@@ -2000,6 +2132,12 @@ type PatchPolicyApplicationMergePatchPlusJSONRequestBody = PatchPolicyApplicatio
 // PutPolicyJSONRequestBody defines body for PutPolicy for application/json ContentType.
 type PutPolicyJSONRequestBody = PutPolicyJSONBody
 
+// PreviewPolicyJSONRequestBody defines body for PreviewPolicy for application/json ContentType.
+type PreviewPolicyJSONRequestBody = PreviewPolicyJSONBody
+
+// CreatePortalSessionJSONRequestBody defines body for CreatePortalSession for application/json ContentType.
+type CreatePortalSessionJSONRequestBody = CreatePortalSessionJSONBody
+
 // PutActionJSONRequestBody defines body for PutAction for application/json ContentType.
 type PutActionJSONRequestBody = PutActionJSONBody
 
@@ -2098,6 +2236,9 @@ type ServerInterface interface {
 	// DiffVersions Tell what differs between two versions
 	// (GET /v1/groups/{group_id}/policy/diff)
 	DiffVersions(ctx echo.Context, groupId GroupID, params DiffVersionsParams) error
+	// PreviewPolicy Show what a policy would decide
+	// (POST /v1/groups/{group_id}/policy/preview)
+	PreviewPolicy(ctx echo.Context, groupId GroupID) error
 	// ListVersions List the versions of a document
 	// (GET /v1/groups/{group_id}/policy/versions)
 	ListVersions(ctx echo.Context, groupId GroupID, params ListVersionsParams) error
@@ -2116,6 +2257,18 @@ type ServerInterface interface {
 	// PlanPolicies Say what an apply of a file would do
 	// (POST /v1/policies/plan)
 	PlanPolicies(ctx echo.Context, params PlanPoliciesParams) error
+	// ListPortalSessions List the people whom the platform sent to the pages
+	// (GET /v1/portal-sessions)
+	ListPortalSessions(ctx echo.Context, params ListPortalSessionsParams) error
+	// CreatePortalSession Send a person to the pages
+	// (POST /v1/portal-sessions)
+	CreatePortalSession(ctx echo.Context, params CreatePortalSessionParams) error
+	// RevokePortalSession End a portal session
+	// (DELETE /v1/portal-sessions/{id})
+	RevokePortalSession(ctx echo.Context, id string, params RevokePortalSessionParams) error
+	// GetPortalSession Read a portal session
+	// (GET /v1/portal-sessions/{id})
+	GetPortalSession(ctx echo.Context, id string) error
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx echo.Context) error
@@ -3448,6 +3601,22 @@ func (w *ServerInterfaceWrapper) DiffVersions(ctx echo.Context) error {
 	return err
 }
 
+// PreviewPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) PreviewPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "group_id" -------------
+	var groupId GroupID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "group_id", ctx.Param("group_id"), &groupId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PreviewPolicy(ctx, groupId)
+	return err
+}
+
 // ListVersions converts echo context to params.
 func (w *ServerInterfaceWrapper) ListVersions(ctx echo.Context) error {
 	var err error
@@ -3728,6 +3897,112 @@ func (w *ServerInterfaceWrapper) PlanPolicies(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PlanPolicies(ctx, params)
+	return err
+}
+
+// ListPortalSessions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListPortalSessions(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPortalSessionsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListPortalSessions(ctx, params)
+	return err
+}
+
+// CreatePortalSession converts echo context to params.
+func (w *ServerInterfaceWrapper) CreatePortalSession(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreatePortalSessionParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreatePortalSession(ctx, params)
+	return err
+}
+
+// RevokePortalSession converts echo context to params.
+func (w *ServerInterfaceWrapper) RevokePortalSession(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RevokePortalSessionParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RevokePortalSession(ctx, id, params)
+	return err
+}
+
+// GetPortalSession converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPortalSession(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPortalSession(ctx, id)
 	return err
 }
 
@@ -4152,12 +4427,17 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PATCH(options.BaseURL+"/v1/groups/:group_id/policy", wrapper.PatchPolicy, options.OperationMiddlewares["PatchPolicy"]...)
 	router.PUT(options.BaseURL+"/v1/groups/:group_id/policy", wrapper.PutPolicy, options.OperationMiddlewares["PutPolicy"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/diff", wrapper.DiffVersions, options.OperationMiddlewares["DiffVersions"]...)
+	router.POST(options.BaseURL+"/v1/groups/:group_id/policy/preview", wrapper.PreviewPolicy, options.OperationMiddlewares["PreviewPolicy"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions", wrapper.ListVersions, options.OperationMiddlewares["ListVersions"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version", wrapper.GetVersion, options.OperationMiddlewares["GetVersion"]...)
 	router.POST(options.BaseURL+"/v1/groups/:group_id/policy/versions/:version/restore", wrapper.RestoreVersion, options.OperationMiddlewares["RestoreVersion"]...)
 	router.POST(options.BaseURL+"/v1/policies/apply", wrapper.ApplyPolicies, options.OperationMiddlewares["ApplyPolicies"]...)
 	router.GET(options.BaseURL+"/v1/policies/export", wrapper.ExportPolicies, options.OperationMiddlewares["ExportPolicies"]...)
 	router.POST(options.BaseURL+"/v1/policies/plan", wrapper.PlanPolicies, options.OperationMiddlewares["PlanPolicies"]...)
+	router.GET(options.BaseURL+"/v1/portal-sessions", wrapper.ListPortalSessions, options.OperationMiddlewares["ListPortalSessions"]...)
+	router.POST(options.BaseURL+"/v1/portal-sessions", wrapper.CreatePortalSession, options.OperationMiddlewares["CreatePortalSession"]...)
+	router.DELETE(options.BaseURL+"/v1/portal-sessions/:id", wrapper.RevokePortalSession, options.OperationMiddlewares["RevokePortalSession"]...)
+	router.GET(options.BaseURL+"/v1/portal-sessions/:id", wrapper.GetPortalSession, options.OperationMiddlewares["GetPortalSession"]...)
 	router.GET(options.BaseURL+"/v1/system/actions", wrapper.ListActions, options.OperationMiddlewares["ListActions"]...)
 	router.PUT(options.BaseURL+"/v1/system/actions/:name", wrapper.PutAction, options.OperationMiddlewares["PutAction"]...)
 	router.GET(options.BaseURL+"/v1/system/bounds", wrapper.GetBounds, options.OperationMiddlewares["GetBounds"]...)
@@ -5546,6 +5826,50 @@ func (response DiffVersionsdefaultApplicationProblemPlusJSONResponse) VisitDiffV
 	return err
 }
 
+type PreviewPolicyRequestObject struct {
+	GroupId GroupID `json:"group_id"`
+	Body    *PreviewPolicyJSONRequestBody
+}
+
+type PreviewPolicyResponseObject interface {
+	VisitPreviewPolicyResponse(w http.ResponseWriter) error
+}
+
+type PreviewPolicy200JSONResponse Preview
+
+func (response PreviewPolicy200JSONResponse) VisitPreviewPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewPolicydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewPolicydefaultApplicationProblemPlusJSONResponse) VisitPreviewPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListVersionsRequestObject struct {
 	GroupId GroupID `json:"group_id"`
 	Params  ListVersionsParams
@@ -5817,6 +6141,176 @@ type PlanPoliciesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PlanPoliciesdefaultApplicationProblemPlusJSONResponse) VisitPlanPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPortalSessionsRequestObject struct {
+	Params ListPortalSessionsParams
+}
+
+type ListPortalSessionsResponseObject interface {
+	VisitListPortalSessionsResponse(w http.ResponseWriter) error
+}
+
+type ListPortalSessions200JSONResponse PortalSessionList
+
+func (response ListPortalSessions200JSONResponse) VisitListPortalSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPortalSessionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListPortalSessionsdefaultApplicationProblemPlusJSONResponse) VisitListPortalSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePortalSessionRequestObject struct {
+	Params CreatePortalSessionParams
+	Body   *CreatePortalSessionJSONRequestBody
+}
+
+type CreatePortalSessionResponseObject interface {
+	VisitCreatePortalSessionResponse(w http.ResponseWriter) error
+}
+
+type CreatePortalSession201JSONResponse PortalLink
+
+func (response CreatePortalSession201JSONResponse) VisitCreatePortalSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePortalSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreatePortalSessiondefaultApplicationProblemPlusJSONResponse) VisitCreatePortalSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokePortalSessionRequestObject struct {
+	Id     string `json:"id"`
+	Params RevokePortalSessionParams
+}
+
+type RevokePortalSessionResponseObject interface {
+	VisitRevokePortalSessionResponse(w http.ResponseWriter) error
+}
+
+type RevokePortalSession204Response = GoneResponse
+
+func (response RevokePortalSession204Response) VisitRevokePortalSessionResponse(w http.ResponseWriter) error {
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(204)
+	return nil
+}
+
+type RevokePortalSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevokePortalSessiondefaultApplicationProblemPlusJSONResponse) VisitRevokePortalSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPortalSessionRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetPortalSessionResponseObject interface {
+	VisitGetPortalSessionResponse(w http.ResponseWriter) error
+}
+
+type GetPortalSession200JSONResponse PortalSession
+
+func (response GetPortalSession200JSONResponse) VisitGetPortalSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPortalSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetPortalSessiondefaultApplicationProblemPlusJSONResponse) VisitGetPortalSessionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6496,6 +6990,9 @@ type StrictServerInterface interface {
 	// DiffVersions Tell what differs between two versions
 	// (GET /v1/groups/{group_id}/policy/diff)
 	DiffVersions(ctx context.Context, request DiffVersionsRequestObject) (DiffVersionsResponseObject, error)
+	// PreviewPolicy Show what a policy would decide
+	// (POST /v1/groups/{group_id}/policy/preview)
+	PreviewPolicy(ctx context.Context, request PreviewPolicyRequestObject) (PreviewPolicyResponseObject, error)
 	// ListVersions List the versions of a document
 	// (GET /v1/groups/{group_id}/policy/versions)
 	ListVersions(ctx context.Context, request ListVersionsRequestObject) (ListVersionsResponseObject, error)
@@ -6514,6 +7011,18 @@ type StrictServerInterface interface {
 	// PlanPolicies Say what an apply of a file would do
 	// (POST /v1/policies/plan)
 	PlanPolicies(ctx context.Context, request PlanPoliciesRequestObject) (PlanPoliciesResponseObject, error)
+	// ListPortalSessions List the people whom the platform sent to the pages
+	// (GET /v1/portal-sessions)
+	ListPortalSessions(ctx context.Context, request ListPortalSessionsRequestObject) (ListPortalSessionsResponseObject, error)
+	// CreatePortalSession Send a person to the pages
+	// (POST /v1/portal-sessions)
+	CreatePortalSession(ctx context.Context, request CreatePortalSessionRequestObject) (CreatePortalSessionResponseObject, error)
+	// RevokePortalSession End a portal session
+	// (DELETE /v1/portal-sessions/{id})
+	RevokePortalSession(ctx context.Context, request RevokePortalSessionRequestObject) (RevokePortalSessionResponseObject, error)
+	// GetPortalSession Read a portal session
+	// (GET /v1/portal-sessions/{id})
+	GetPortalSession(ctx context.Context, request GetPortalSessionRequestObject) (GetPortalSessionResponseObject, error)
 	// ListActions List the registered actions
 	// (GET /v1/system/actions)
 	ListActions(ctx context.Context, request ListActionsRequestObject) (ListActionsResponseObject, error)
@@ -7401,6 +7910,54 @@ func (sh *strictHandler) DiffVersions(ctx echo.Context, groupId GroupID, params 
 	return nil
 }
 
+// PreviewPolicy operation middleware
+func (sh *strictHandler) PreviewPolicy(ctx echo.Context, groupId GroupID) error {
+	var request PreviewPolicyRequestObject
+
+	request.GroupId = groupId
+
+	var body PreviewPolicyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewPolicy(ctx.Request().Context(), request.(PreviewPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PreviewPolicyResponseObject); ok {
+		return validResponse.VisitPreviewPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListVersions operation middleware
 func (sh *strictHandler) ListVersions(ctx echo.Context, groupId GroupID, params ListVersionsParams) error {
 	var request ListVersionsRequestObject
@@ -7549,6 +8106,130 @@ func (sh *strictHandler) PlanPolicies(ctx echo.Context, params PlanPoliciesParam
 		return err
 	} else if validResponse, ok := response.(PlanPoliciesResponseObject); ok {
 		return validResponse.VisitPlanPoliciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListPortalSessions operation middleware
+func (sh *strictHandler) ListPortalSessions(ctx echo.Context, params ListPortalSessionsParams) error {
+	var request ListPortalSessionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPortalSessions(ctx.Request().Context(), request.(ListPortalSessionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPortalSessions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListPortalSessionsResponseObject); ok {
+		return validResponse.VisitListPortalSessionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreatePortalSession operation middleware
+func (sh *strictHandler) CreatePortalSession(ctx echo.Context, params CreatePortalSessionParams) error {
+	var request CreatePortalSessionRequestObject
+
+	request.Params = params
+
+	var body CreatePortalSessionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePortalSession(ctx.Request().Context(), request.(CreatePortalSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePortalSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreatePortalSessionResponseObject); ok {
+		return validResponse.VisitCreatePortalSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RevokePortalSession operation middleware
+func (sh *strictHandler) RevokePortalSession(ctx echo.Context, id string, params RevokePortalSessionParams) error {
+	var request RevokePortalSessionRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokePortalSession(ctx.Request().Context(), request.(RevokePortalSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokePortalSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RevokePortalSessionResponseObject); ok {
+		return validResponse.VisitRevokePortalSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetPortalSession operation middleware
+func (sh *strictHandler) GetPortalSession(ctx echo.Context, id string) error {
+	var request GetPortalSessionRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPortalSession(ctx.Request().Context(), request.(GetPortalSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPortalSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPortalSessionResponseObject); ok {
+		return validResponse.VisitGetPortalSessionResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -251,6 +251,27 @@ func (e Penalty) Valid() bool {
 	}
 }
 
+// Defines values for PreviewInputTraffic0.
+const (
+	PreviewInputTraffic0Burst   PreviewInputTraffic0 = "burst"
+	PreviewInputTraffic0Calm    PreviewInputTraffic0 = "calm"
+	PreviewInputTraffic0Spammer PreviewInputTraffic0 = "spammer"
+)
+
+// Valid indicates whether the value is a known member of the PreviewInputTraffic0 enum.
+func (e PreviewInputTraffic0) Valid() bool {
+	switch e {
+	case PreviewInputTraffic0Burst:
+		return true
+	case PreviewInputTraffic0Calm:
+		return true
+	case PreviewInputTraffic0Spammer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAuditor    Role = "auditor"
@@ -1182,6 +1203,122 @@ type PolicyDiff struct {
 	To      int64         `json:"to"`
 }
 
+// PortalInput defines model for PortalInput.
+type PortalInput struct {
+	// Groups The groups whose admin the person is.
+	Groups []string `json:"groups"`
+
+	// Locale Language of the pages, a BCP 47 tag. Absent: that of the browser.
+	Locale *string `json:"locale,omitempty"`
+
+	// Name What the person is called in History and the audit log. Absent: the id.
+	Name *string `json:"name,omitempty"`
+
+	// UserId The person's id on the platform.
+	UserId string `json:"user_id"`
+}
+
+// PortalLink defines model for PortalLink.
+type PortalLink struct {
+	// ExpiresAt When the URL is too old.
+	ExpiresAt time.Time `json:"expires_at"`
+	Id        string    `json:"id"`
+
+	// Url Signs in once.
+	Url string `json:"url"`
+}
+
+// PortalSession defines model for PortalSession.
+type PortalSession struct {
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// ExpiresAt When the session ends.
+	ExpiresAt time.Time                    `json:"expires_at"`
+	Groups    []string                     `json:"groups"`
+	Id        string                       `json:"id"`
+	Locale    string                       `json:"locale"`
+	Name      string                       `json:"name"`
+	RevokedAt nullable.Nullable[time.Time] `json:"revoked_at"`
+
+	// UsedAt When the person signed in; null is never.
+	UsedAt nullable.Nullable[time.Time] `json:"used_at"`
+	UserId string                       `json:"user_id"`
+}
+
+// PortalSessionList defines model for PortalSessionList.
+type PortalSessionList struct {
+	Items []PortalSession `json:"items"`
+
+	// NextCursor Null on the last page.
+	NextCursor nullable.Nullable[NextCursor] `json:"next_cursor"`
+}
+
+// Preview defines model for Preview.
+type Preview struct {
+	Clamped   []Clamp           `json:"clamped"`
+	Decisions []PreviewDecision `json:"decisions"`
+
+	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
+	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	Effective Document `json:"effective"`
+
+	// Summary The policy in plain sentences.
+	Summary PreviewSummary `json:"summary"`
+}
+
+// PreviewDecision defines model for PreviewDecision.
+type PreviewDecision struct {
+	Allowed   bool   `json:"allowed"`
+	AtMs      int64  `json:"at_ms"`
+	Code      int64  `json:"code"`
+	Limit     int64  `json:"limit"`
+	Reason    string `json:"reason"`
+	Remaining int64  `json:"remaining"`
+	Step      int64  `json:"step"`
+	Strikes   int64  `json:"strikes"`
+	UserId    string `json:"user_id"`
+	WaitMs    int64  `json:"wait_ms"`
+}
+
+// PreviewInput defines model for PreviewInput.
+type PreviewInput struct {
+	// Action The action that is tried. Absent: message.
+	Action *string `json:"action,omitempty"`
+
+	// Policy What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
+	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	Policy Document `json:"policy"`
+
+	// Traffic Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries.
+	Traffic PreviewInput_Traffic `json:"traffic"`
+}
+
+// PreviewInputTraffic0 defines model for PreviewInput.Traffic.0.
+type PreviewInputTraffic0 string
+
+// PreviewInputTraffic1 defines model for PreviewInput.Traffic.1.
+type PreviewInputTraffic1 = []PreviewTry
+
+// PreviewInput_Traffic Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries.
+type PreviewInput_Traffic struct {
+	union json.RawMessage
+}
+
+// PreviewSummary The policy in plain sentences.
+type PreviewSummary struct {
+	En string `json:"en"`
+	Zh string `json:"zh"`
+}
+
+// PreviewTry defines model for PreviewTry.
+type PreviewTry struct {
+	// AtMs Since the preview's start.
+	AtMs   int64  `json:"at_ms"`
+	Cost   int64  `json:"cost"`
+	UserId string `json:"user_id"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable: malformed, unauthenticated, forbidden, not_found, method_not_allowed, conflict, archived, stale, too_large,
@@ -1907,6 +2044,27 @@ type PlanPoliciesParams struct {
 // PlanPoliciesParamsPrune defines parameters for PlanPolicies.
 type PlanPoliciesParamsPrune string
 
+// ListPortalSessionsParams defines parameters for ListPortalSessions.
+type ListPortalSessionsParams struct {
+	// Limit Entries a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before; opaque.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreatePortalSessionParams defines parameters for CreatePortalSession.
+type CreatePortalSessionParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
+// RevokePortalSessionParams defines parameters for RevokePortalSession.
+type RevokePortalSessionParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
 // PutActionParams defines parameters for PutAction.
 type PutActionParams struct {
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
@@ -2001,11 +2159,17 @@ type PatchPolicyApplicationMergePatchPlusJSONRequestBody = MergePatch
 // PutPolicyJSONRequestBody defines body for PutPolicy for application/json ContentType.
 type PutPolicyJSONRequestBody = Document
 
+// PreviewPolicyJSONRequestBody defines body for PreviewPolicy for application/json ContentType.
+type PreviewPolicyJSONRequestBody = PreviewInput
+
 // ApplyPoliciesJSONRequestBody defines body for ApplyPolicies for application/json ContentType.
 type ApplyPoliciesJSONRequestBody = PolicyConfig
 
 // PlanPoliciesJSONRequestBody defines body for PlanPolicies for application/json ContentType.
 type PlanPoliciesJSONRequestBody = PolicyConfig
+
+// CreatePortalSessionJSONRequestBody defines body for CreatePortalSession for application/json ContentType.
+type CreatePortalSessionJSONRequestBody = PortalInput
 
 // PutActionJSONRequestBody defines body for PutAction for application/json ContentType.
 type PutActionJSONRequestBody = ActionInput
@@ -2024,6 +2188,68 @@ type PreviewDefaultsJSONRequestBody = Document
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenInput
+
+// AsPreviewInputTraffic0 returns the union data inside the PreviewInput_Traffic as a PreviewInputTraffic0
+func (t PreviewInput_Traffic) AsPreviewInputTraffic0() (PreviewInputTraffic0, error) {
+	var body PreviewInputTraffic0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreviewInputTraffic0 overwrites any union data inside the PreviewInput_Traffic as the provided PreviewInputTraffic0
+func (t *PreviewInput_Traffic) FromPreviewInputTraffic0(v PreviewInputTraffic0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreviewInputTraffic0 performs a merge with any union data inside the PreviewInput_Traffic, using the provided PreviewInputTraffic0
+func (t *PreviewInput_Traffic) MergePreviewInputTraffic0(v PreviewInputTraffic0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPreviewInputTraffic1 returns the union data inside the PreviewInput_Traffic as a PreviewInputTraffic1
+func (t PreviewInput_Traffic) AsPreviewInputTraffic1() (PreviewInputTraffic1, error) {
+	var body PreviewInputTraffic1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreviewInputTraffic1 overwrites any union data inside the PreviewInput_Traffic as the provided PreviewInputTraffic1
+func (t *PreviewInput_Traffic) FromPreviewInputTraffic1(v PreviewInputTraffic1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreviewInputTraffic1 performs a merge with any union data inside the PreviewInput_Traffic, using the provided PreviewInputTraffic1
+func (t *PreviewInput_Traffic) MergePreviewInputTraffic1(v PreviewInputTraffic1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t PreviewInput_Traffic) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *PreviewInput_Traffic) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -2411,6 +2637,26 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
 	DiffVersions(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PreviewPolicyWithBody Show what a policy would decide
+	//
+	// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+	// Nothing is changed. The document is judged as PUT judges it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+	PreviewPolicyWithBody(ctx context.Context, groupId GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewPolicy Show what a policy would decide
+	//
+	// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+	// Nothing is changed. The document is judged as PUT judges it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+	PreviewPolicy(ctx context.Context, groupId GroupID, body PreviewPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListVersions List the versions of a document
 	//
 	// Newest first.
@@ -2488,6 +2734,47 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
 	PlanPolicies(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListPortalSessions List the people whom the platform sent to the pages
+	//
+	// Newest first; those that are over are kept for a month.
+	//
+	// Corresponds with GET /v1/portal-sessions (the `ListPortalSessions` operationId).
+	ListPortalSessions(ctx context.Context, params *ListPortalSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePortalSessionWithBody Send a person to the pages
+	//
+	// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+	// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+	// that group; with one group in the list it opens by itself.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+	CreatePortalSessionWithBody(ctx context.Context, params *CreatePortalSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePortalSession Send a person to the pages
+	//
+	// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+	// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+	// that group; with one group in the list it opens by itself.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+	CreatePortalSession(ctx context.Context, params *CreatePortalSessionParams, body CreatePortalSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokePortalSession End a portal session
+	//
+	// The link is dead at once, and who is signed in with it is signed out with the next page.
+	//
+	// Corresponds with DELETE /v1/portal-sessions/{id} (the `RevokePortalSession` operationId).
+	RevokePortalSession(ctx context.Context, id string, params *RevokePortalSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPortalSession Read a portal session
+	//
+	// Corresponds with GET /v1/portal-sessions/{id} (the `GetPortalSession` operationId).
+	GetPortalSession(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListActions List the registered actions
 	//
@@ -3343,6 +3630,46 @@ func (c *Client) DiffVersions(ctx context.Context, groupId GroupID, params *Diff
 	return c.Client.Do(req)
 }
 
+// PreviewPolicyWithBody Show what a policy would decide
+//
+// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+// Nothing is changed. The document is judged as PUT judges it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+func (c *Client) PreviewPolicyWithBody(ctx context.Context, groupId GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewPolicyRequestWithBody(c.Server, groupId, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewPolicy Show what a policy would decide
+//
+// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+// Nothing is changed. The document is judged as PUT judges it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+func (c *Client) PreviewPolicy(ctx context.Context, groupId GroupID, body PreviewPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewPolicyRequest(c.Server, groupId, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListVersions List the versions of a document
 //
 // Newest first.
@@ -3491,6 +3818,97 @@ func (c *Client) PlanPoliciesWithBody(ctx context.Context, params *PlanPoliciesP
 // Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
 func (c *Client) PlanPolicies(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPlanPoliciesRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListPortalSessions List the people whom the platform sent to the pages
+//
+// Newest first; those that are over are kept for a month.
+//
+// Corresponds with GET /v1/portal-sessions (the `ListPortalSessions` operationId).
+func (c *Client) ListPortalSessions(ctx context.Context, params *ListPortalSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPortalSessionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePortalSessionWithBody Send a person to the pages
+//
+// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+// that group; with one group in the list it opens by itself.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+func (c *Client) CreatePortalSessionWithBody(ctx context.Context, params *CreatePortalSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePortalSessionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePortalSession Send a person to the pages
+//
+// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+// that group; with one group in the list it opens by itself.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+func (c *Client) CreatePortalSession(ctx context.Context, params *CreatePortalSessionParams, body CreatePortalSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePortalSessionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokePortalSession End a portal session
+//
+// The link is dead at once, and who is signed in with it is signed out with the next page.
+//
+// Corresponds with DELETE /v1/portal-sessions/{id} (the `RevokePortalSession` operationId).
+func (c *Client) RevokePortalSession(ctx context.Context, id string, params *RevokePortalSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokePortalSessionRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPortalSession Read a portal session
+//
+// Corresponds with GET /v1/portal-sessions/{id} (the `GetPortalSession` operationId).
+func (c *Client) GetPortalSession(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPortalSessionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6010,6 +6428,53 @@ func NewDiffVersionsRequest(server string, groupId GroupID, params *DiffVersions
 	return req, nil
 }
 
+// NewPreviewPolicyRequest calls the generic PreviewPolicy builder with application/json body
+func NewPreviewPolicyRequest(server string, groupId GroupID, body PreviewPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewPolicyRequestWithBody(server, groupId, "application/json", bodyReader)
+}
+
+// NewPreviewPolicyRequestWithBody constructs an http.Request for the PreviewPolicy method, with any body, and a specified content type
+func NewPreviewPolicyRequestWithBody(server string, groupId GroupID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "group_id", groupId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/groups/%s/policy/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListVersionsRequest constructs an http.Request for the ListVersions method
 func NewListVersionsRequest(server string, groupId GroupID, params *ListVersionsParams) (*http.Request, error) {
 	var err error
@@ -6497,6 +6962,210 @@ func NewPlanPoliciesRequestWithBody(server string, params *PlanPoliciesParams, c
 			req.Header.Set("Prefer", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListPortalSessionsRequest constructs an http.Request for the ListPortalSessions method
+func NewListPortalSessionsRequest(server string, params *ListPortalSessionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/portal-sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreatePortalSessionRequest calls the generic CreatePortalSession builder with application/json body
+func NewCreatePortalSessionRequest(server string, params *CreatePortalSessionParams, body CreatePortalSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePortalSessionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreatePortalSessionRequestWithBody constructs an http.Request for the CreatePortalSession method, with any body, and a specified content type
+func NewCreatePortalSessionRequestWithBody(server string, params *CreatePortalSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/portal-sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.PacekeeperReason != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRevokePortalSessionRequest constructs an http.Request for the RevokePortalSession method
+func NewRevokePortalSessionRequest(server string, id string, params *RevokePortalSessionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/portal-sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.PacekeeperReason != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetPortalSessionRequest constructs an http.Request for the GetPortalSession method
+func NewGetPortalSessionRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/portal-sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -7598,6 +8267,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/groups/{group_id}/policy/diff (the `DiffVersions` operationId).
 	DiffVersionsWithResponse(ctx context.Context, groupId GroupID, params *DiffVersionsParams, reqEditors ...RequestEditorFn) (*DiffVersionsResponse, error)
 
+	// PreviewPolicyWithBodyWithResponse Show what a policy would decide
+	//
+	// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+	// Nothing is changed. The document is judged as PUT judges it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+	PreviewPolicyWithBodyWithResponse(ctx context.Context, groupId GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewPolicyResponse, error)
+
+	// PreviewPolicyWithResponse Show what a policy would decide
+	//
+	// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+	// Nothing is changed. The document is judged as PUT judges it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+	PreviewPolicyWithResponse(ctx context.Context, groupId GroupID, body PreviewPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewPolicyResponse, error)
+
 	// ListVersionsWithResponse List the versions of a document
 	//
 	// Newest first.
@@ -7683,6 +8372,53 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/policies/plan (the `PlanPolicies` operationId).
 	PlanPoliciesWithResponse(ctx context.Context, params *PlanPoliciesParams, body PlanPoliciesJSONRequestBody, reqEditors ...RequestEditorFn) (*PlanPoliciesResponse, error)
+
+	// ListPortalSessionsWithResponse List the people whom the platform sent to the pages
+	//
+	// Newest first; those that are over are kept for a month.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/portal-sessions (the `ListPortalSessions` operationId).
+	ListPortalSessionsWithResponse(ctx context.Context, params *ListPortalSessionsParams, reqEditors ...RequestEditorFn) (*ListPortalSessionsResponse, error)
+
+	// CreatePortalSessionWithBodyWithResponse Send a person to the pages
+	//
+	// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+	// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+	// that group; with one group in the list it opens by itself.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+	CreatePortalSessionWithBodyWithResponse(ctx context.Context, params *CreatePortalSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePortalSessionResponse, error)
+
+	// CreatePortalSessionWithResponse Send a person to the pages
+	//
+	// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+	// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+	// that group; with one group in the list it opens by itself.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+	CreatePortalSessionWithResponse(ctx context.Context, params *CreatePortalSessionParams, body CreatePortalSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePortalSessionResponse, error)
+
+	// RevokePortalSessionWithResponse End a portal session
+	//
+	// The link is dead at once, and who is signed in with it is signed out with the next page.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/portal-sessions/{id} (the `RevokePortalSession` operationId).
+	RevokePortalSessionWithResponse(ctx context.Context, id string, params *RevokePortalSessionParams, reqEditors ...RequestEditorFn) (*RevokePortalSessionResponse, error)
+
+	// GetPortalSessionWithResponse Read a portal session
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/portal-sessions/{id} (the `GetPortalSession` operationId).
+	GetPortalSessionWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetPortalSessionResponse, error)
 
 	// ListActionsWithResponse List the registered actions
 	//
@@ -9796,6 +10532,68 @@ func (r DiffVersionsResponse) ContentType() string {
 	return ""
 }
 
+// PreviewPolicyResponse200Headers the declared response headers of an HTTP 200 response for PreviewPolicy
+type PreviewPolicyResponse200Headers struct {
+	CacheControl *string
+}
+
+// PreviewPolicyResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewPolicy
+type PreviewPolicyResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type PreviewPolicyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Preview
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PreviewPolicyResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewPolicyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewPolicyResponse) GetJSON200() *Preview {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewPolicyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewPolicyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewPolicyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewPolicyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewPolicyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListVersionsResponse200Headers the declared response headers of an HTTP 200 response for ListVersions
 type ListVersionsResponse200Headers struct {
 	CacheControl *string
@@ -10170,6 +10968,248 @@ func (r PlanPoliciesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PlanPoliciesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListPortalSessionsResponse200Headers the declared response headers of an HTTP 200 response for ListPortalSessions
+type ListPortalSessionsResponse200Headers struct {
+	CacheControl *string
+}
+
+// ListPortalSessionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPortalSessions
+type ListPortalSessionsResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ListPortalSessionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PortalSessionList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListPortalSessionsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPortalSessionsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPortalSessionsResponse) GetJSON200() *PortalSessionList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListPortalSessionsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPortalSessionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPortalSessionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPortalSessionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPortalSessionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreatePortalSessionResponse201Headers the declared response headers of an HTTP 201 response for CreatePortalSession
+type CreatePortalSessionResponse201Headers struct {
+	CacheControl *string
+}
+
+// CreatePortalSessionResponseDefaultHeaders the declared response headers of an HTTP default response for CreatePortalSession
+type CreatePortalSessionResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type CreatePortalSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PortalLink
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreatePortalSessionResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreatePortalSessionResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePortalSessionResponse) GetJSON201() *PortalLink {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreatePortalSessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePortalSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePortalSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePortalSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePortalSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevokePortalSessionResponse204Headers the declared response headers of an HTTP 204 response for RevokePortalSession
+type RevokePortalSessionResponse204Headers struct {
+	CacheControl *string
+	ETag         *string
+}
+
+// RevokePortalSessionResponseDefaultHeaders the declared response headers of an HTTP default response for RevokePortalSession
+type RevokePortalSessionResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type RevokePortalSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *RevokePortalSessionResponse204Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RevokePortalSessionResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokePortalSessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokePortalSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokePortalSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokePortalSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokePortalSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPortalSessionResponse200Headers the declared response headers of an HTTP 200 response for GetPortalSession
+type GetPortalSessionResponse200Headers struct {
+	CacheControl *string
+}
+
+// GetPortalSessionResponseDefaultHeaders the declared response headers of an HTTP default response for GetPortalSession
+type GetPortalSessionResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type GetPortalSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PortalSession
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetPortalSessionResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPortalSessionResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPortalSessionResponse) GetJSON200() *PortalSession {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPortalSessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPortalSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPortalSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPortalSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPortalSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11590,6 +12630,38 @@ func (c *ClientWithResponses) DiffVersionsWithResponse(ctx context.Context, grou
 	return ParseDiffVersionsResponse(rsp)
 }
 
+// PreviewPolicyWithBodyWithResponse Show what a policy would decide
+//
+// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+// Nothing is changed. The document is judged as PUT judges it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+func (c *ClientWithResponses) PreviewPolicyWithBodyWithResponse(ctx context.Context, groupId GroupID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewPolicyResponse, error) {
+	rsp, err := c.PreviewPolicyWithBody(ctx, groupId, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewPolicyResponse(rsp)
+}
+
+// PreviewPolicyWithResponse Show what a policy would decide
+//
+// What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+// Nothing is changed. The document is judged as PUT judges it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/groups/{group_id}/policy/preview (the `PreviewPolicy` operationId).
+func (c *ClientWithResponses) PreviewPolicyWithResponse(ctx context.Context, groupId GroupID, body PreviewPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewPolicyResponse, error) {
+	rsp, err := c.PreviewPolicy(ctx, groupId, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewPolicyResponse(rsp)
+}
+
 // ListVersionsWithResponse List the versions of a document
 //
 // Newest first.
@@ -11722,6 +12794,83 @@ func (c *ClientWithResponses) PlanPoliciesWithResponse(ctx context.Context, para
 		return nil, err
 	}
 	return ParsePlanPoliciesResponse(rsp)
+}
+
+// ListPortalSessionsWithResponse List the people whom the platform sent to the pages
+//
+// Newest first; those that are over are kept for a month.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/portal-sessions (the `ListPortalSessions` operationId).
+func (c *ClientWithResponses) ListPortalSessionsWithResponse(ctx context.Context, params *ListPortalSessionsParams, reqEditors ...RequestEditorFn) (*ListPortalSessionsResponse, error) {
+	rsp, err := c.ListPortalSessions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPortalSessionsResponse(rsp)
+}
+
+// CreatePortalSessionWithBodyWithResponse Send a person to the pages
+//
+// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+// that group; with one group in the list it opens by itself.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+func (c *ClientWithResponses) CreatePortalSessionWithBodyWithResponse(ctx context.Context, params *CreatePortalSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePortalSessionResponse, error) {
+	rsp, err := c.CreatePortalSessionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePortalSessionResponse(rsp)
+}
+
+// CreatePortalSessionWithResponse Send a person to the pages
+//
+// Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+// page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+// that group; with one group in the list it opens by itself.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/portal-sessions (the `CreatePortalSession` operationId).
+func (c *ClientWithResponses) CreatePortalSessionWithResponse(ctx context.Context, params *CreatePortalSessionParams, body CreatePortalSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePortalSessionResponse, error) {
+	rsp, err := c.CreatePortalSession(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePortalSessionResponse(rsp)
+}
+
+// RevokePortalSessionWithResponse End a portal session
+//
+// The link is dead at once, and who is signed in with it is signed out with the next page.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/portal-sessions/{id} (the `RevokePortalSession` operationId).
+func (c *ClientWithResponses) RevokePortalSessionWithResponse(ctx context.Context, id string, params *RevokePortalSessionParams, reqEditors ...RequestEditorFn) (*RevokePortalSessionResponse, error) {
+	rsp, err := c.RevokePortalSession(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokePortalSessionResponse(rsp)
+}
+
+// GetPortalSessionWithResponse Read a portal session
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/portal-sessions/{id} (the `GetPortalSession` operationId).
+func (c *ClientWithResponses) GetPortalSessionWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetPortalSessionResponse, error) {
+	rsp, err := c.GetPortalSession(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPortalSessionResponse(rsp)
 }
 
 // ListActionsWithResponse List the registered actions
@@ -13862,6 +15011,62 @@ func ParseDiffVersionsResponse(rsp *http.Response) (*DiffVersionsResponse, error
 	return response, nil
 }
 
+// ParsePreviewPolicyResponse parses an HTTP response from a PreviewPolicyWithResponse call
+func ParsePreviewPolicyResponse(rsp *http.Response) (*PreviewPolicyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewPolicyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Preview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PreviewPolicyResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PreviewPolicyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListVersionsResponse parses an HTTP response from a ListVersionsWithResponse call
 func ParseListVersionsResponse(rsp *http.Response) (*ListVersionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -14199,6 +15404,233 @@ func ParsePlanPoliciesResponse(rsp *http.Response) (*PlanPoliciesResponse, error
 		response.Headers200 = &headers
 	case true:
 		var headers PlanPoliciesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListPortalSessionsResponse parses an HTTP response from a ListPortalSessionsWithResponse call
+func ParseListPortalSessionsResponse(rsp *http.Response) (*ListPortalSessionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPortalSessionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PortalSessionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListPortalSessionsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListPortalSessionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreatePortalSessionResponse parses an HTTP response from a CreatePortalSessionWithResponse call
+func ParseCreatePortalSessionResponse(rsp *http.Response) (*CreatePortalSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePortalSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PortalLink
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreatePortalSessionResponse201Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers201 = &headers
+	case true:
+		var headers CreatePortalSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevokePortalSessionResponse parses an HTTP response from a RevokePortalSessionWithResponse call
+func ParseRevokePortalSessionResponse(rsp *http.Response) (*RevokePortalSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokePortalSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers RevokePortalSessionResponse204Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers204 = &headers
+	case true:
+		var headers RevokePortalSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPortalSessionResponse parses an HTTP response from a GetPortalSessionWithResponse call
+func ParseGetPortalSessionResponse(rsp *http.Response) (*GetPortalSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPortalSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PortalSession
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetPortalSessionResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetPortalSessionResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -129,6 +129,10 @@ func (s *Store) Cleanup(ctx context.Context) error {
 				return err
 			}
 		}
+		over := t.now.Add(-portalKept).UnixMicro()
+		if err := t.Exec("DELETE FROM portal_sessions WHERE expires_at <= ?", over).Error; err != nil {
+			return err
+		}
 		forgotten := t.now.Add(-holdMemory).UnixMilli()
 		if err := t.Exec("DELETE FROM mutes WHERE end_ms < ?", forgotten).Error; err != nil {
 			return err

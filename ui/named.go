@@ -170,6 +170,8 @@ func (v *namedView) keep(c echo.Context, said, fault string) {
 	}
 }
 
+func isID(id string) bool { return policy.CheckID("", id) == nil }
+
 // endOf is the end of a day in a zone; the zero Time for what is no day.
 func endOf(day string, zone *time.Location) time.Time {
 	begin, err := time.ParseInLocation("2006-01-02", day, zone)
@@ -202,11 +204,11 @@ func (u *UI) applyNamed(c echo.Context, b base, record store.PolicyRecord) (said
 	if len([]rune(e.Note)) > maxReason {
 		return "", b.Say("reason_long", maxReason), nil
 	}
+	if !isID(e.UserID) {
+		return "", b.Say("member_id_wrong"), nil
+	}
 	_, err = u.cfg.Store.PutExemption(ctx, actor, id, store.Anything(), e)
-	if hasCode(err, policy.CodeInvalid) {
-		if policy.CheckID("", e.UserID) != nil {
-			return "", b.Say("member_id_wrong"), nil
-		}
+	if hasCode(err, policy.CodeInvalid) { // of the exemption only the number is left to be wrong
 		return "", b.Say("named_full", record.System.Bounds.ExemptionsMax), nil
 	}
 	return b.Say("added_named", e.UserID), "", err

@@ -18,7 +18,7 @@ type pages struct{ byName map[string]*template.Template }
 
 // pageNames are the templates that are pages; those of templates/shared are parsed with each.
 func pageNames() []string {
-	return []string{"sign_in", "groups", "group", "members", "history", "restore", "problem"}
+	return []string{"sign_in", "portal", "groups", "group", "members", "history", "restore", "problem"}
 }
 
 func parsePages(a *assets) (*pages, error) {

@@ -14,8 +14,17 @@ import (
 // groupAddresses are the addresses below a group: method, path.
 func groupAddresses() [][2]string {
 	return [][2]string{
-		{"GET", ""}, {"POST", ""}, {"GET", "/state"}, {"POST", "/preview"}, {"GET", "/exemptions"}, {"POST", "/exemptions"},
-		{"GET", "/members"}, {"POST", "/members"}, {"GET", "/history"}, {"GET", "/history/1/restore"}, {"POST", "/history/1/restore"},
+		{"GET", ""},
+		{"POST", ""},
+		{"GET", "/state"},
+		{"POST", "/preview"},
+		{"GET", "/exemptions"},
+		{"POST", "/exemptions"},
+		{"GET", "/members"},
+		{"POST", "/members"},
+		{"GET", "/history"},
+		{"GET", "/history/1/restore"},
+		{"POST", "/history/1/restore"},
 	}
 }
 

@@ -13,8 +13,11 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// tokenKey is the session's one value: the id of the token that signed in. The token itself is not kept.
-const tokenKey = "token_id"
+// The session's one value is the id of the token that signed in, or of the portal session. Neither secret is kept.
+const (
+	tokenKey  = "token_id"
+	portalKey = "portal_id"
+)
 
 func newSessions(cfg Config, failed func(http.ResponseWriter, *http.Request, error)) *scs.SessionManager {
 	m := scs.New()
@@ -61,6 +64,9 @@ func (u *UI) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 
 // principal reads who is signed in; CodeUnauthenticated where nobody is or the token no longer holds.
 func (u *UI) principal(ctx context.Context) (store.Principal, error) {
+	if id := u.sessions.GetString(ctx, portalKey); id != "" {
+		return u.portalPrincipal(ctx, id)
+	}
 	id := u.sessions.GetString(ctx, tokenKey)
 	if id == "" {
 		return store.Principal{}, policy.Errorf(policy.CodeUnauthenticated, "nobody is signed in")

@@ -78,6 +78,11 @@ func (u *UI) chooseLanguage(c echo.Context) error {
 	if lang != chinese {
 		lang = english
 	}
+	c.SetCookie(u.languageCookie(lang))
+	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("to")))
+}
+
+func (u *UI) languageCookie(lang string) *http.Cookie {
 	cookie := &http.Cookie{ //nolint:gosec // a language is no secret, and plain http has to work
 		Name: languageCookie, Value: lang, Path: "/", MaxAge: 365 * 24 * 3600,
 		HttpOnly: true, Secure: u.cfg.Secure, SameSite: http.SameSiteLaxMode,
@@ -85,8 +90,7 @@ func (u *UI) chooseLanguage(c echo.Context) error {
 	if len(u.cfg.FrameAncestors) > 0 {
 		cookie.SameSite, cookie.Partitioned = http.SameSiteNoneMode, true
 	}
-	c.SetCookie(cookie)
-	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("to")))
+	return cookie
 }
 
 // localPath keeps a redirect on this server: a path, never another host. Browsers drop tabs and line breaks from an

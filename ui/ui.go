@@ -103,6 +103,8 @@ func (u *UI) routes() *echo.Echo {
 	e.GET("/sign-in", u.signInPage, session)
 	e.POST("/sign-in", u.signIn, session)
 	e.POST("/sign-out", u.signOut, session)
+	e.GET("/portal/:code", u.portalPage)
+	e.POST("/portal/:code", u.enterPortal, session)
 	e.GET("/groups", u.groupsPage, session, u.signedIn)
 	const group = "/groups/:group_id"
 	e.GET(group, u.settingsPage, session, u.signedIn)

@@ -140,7 +140,7 @@ func (p *Program) faces(keys enforce.Keys, registry *prometheus.Registry) (http.
 	rest, err := api.New(api.Config{
 		Store: p.store, Check: p.checks, Keys: keys, Wait: p.sync.Wait, Drain: p.sync.Drain,
 		SyncStatus: func() api.SyncStatus { return syncStatus(p.sync.Status()) }, Ready: p.Ready, Registry: registry,
-		Logger: w.Log, Now: w.Now, NewID: w.NewID, TrustedProxies: proxies,
+		Logger: w.Log, Now: w.Now, NewID: w.NewID, TrustedProxies: proxies, PublicURL: p.URL(),
 	})
 	if err != nil {
 		return nil, err
