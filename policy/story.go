@@ -127,6 +127,9 @@ func RoleText(role, lang string) string {
 	return names[0]
 }
 
+// Range is what bounds allow of a number of an action's document, by its key (limit, period_ms, capacity, refill_ms …).
+func (b Bounds) Range(action, key string) Range { return b.of(action, key) }
+
 // SystemNotice is the text of a notice (NoticeTooSoon, NoticeTooMany) where nobody has written one, its placeholders not
 // filled in: what a field for an own text shows while it is empty.
 func SystemNotice(lang, key string) string {

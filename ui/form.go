@@ -117,8 +117,8 @@ func edit(s *policy.System, d policy.Document, from, to values) policy.Document 
 	return editNotices(d, touched, to)
 }
 
-// packed is a set of values as one hidden input holds it, without those that are none; unpacked reads it back, false
-// where it is nothing of that kind.
+// packed is a set of values as one hidden input holds it, without those that are none; unpacked reads such inputs back,
+// false where they are nothing of that kind.
 func (v values) packed() string {
 	form := url.Values{}
 	for key, value := range v {
@@ -129,8 +129,8 @@ func (v values) packed() string {
 	return strings.ReplaceAll(form.Encode(), "&", ";") // an & takes five bytes in HTML
 }
 
-func unpacked(text string) (values, bool) {
-	form, err := url.ParseQuery(strings.ReplaceAll(text, ";", "&"))
+func unpacked(texts []string) (values, bool) {
+	form, err := url.ParseQuery(strings.ReplaceAll(strings.Join(texts, ";"), ";", "&"))
 	if err != nil || len(form) == 0 {
 		return nil, false
 	}

@@ -62,15 +62,21 @@ func (r *formReader) action(name string) {
 	gap, window := actionKey(name, "gap"), actionKey(name, "window-on")
 	hasGap := r.switched(gap+"-on", gap, gap)
 	hasWindow := r.switched(window, actionKey(name, "algo"), actionKey(name, "count"))
+	algorithm := r.form.Get(actionKey(name, "algo"))
 	for _, f := range actionFields() {
 		key := actionKey(name, f.name)
 		switch {
-		case f.window && !hasWindow, f.name == "gap" && !hasGap:
+		case f.window && (!hasWindow || !f.uses(algorithm)), f.name == "gap" && !hasGap:
 			r.values[key] = ""
 		case f.kind == kindSwitch:
 			r.values[key] = onOff(r.form.Get(key) != "")
+		case f.window && f.name != "algo" && !r.form.Has(key): // the algorithm was just chosen
+			r.values[key] = suggest(r.was, name, f.name)
+			r.values.put(r.form, key, r.values[key])
 		case f.kind == kindChoice:
 			r.choice(key, f.choices(r.system.Bounds.For(name)))
+		case f.name == "ban" && r.form.Get(unitField(key)) == endOfDay:
+			r.values[key] = endOfDay
 		case f.name == "ban" && strings.TrimSpace(r.form.Get(key)) == "":
 			r.values[key] = ""
 		case f.kind == kindLength:
@@ -179,6 +185,11 @@ func putAction(form url.Values, key, value string, f actionField) {
 	case kindSeconds:
 		form.Set(key, orEmpty(value, seconds))
 	case kindLength:
+		if value == endOfDay {
+			form.Set(key, "")
+			form.Set(unitField(key), endOfDay)
+			return
+		}
 		putLength(form, key, value)
 	case kindCount, kindChoice, kindSwitch:
 		form.Set(key, value)

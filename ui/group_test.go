@@ -220,3 +220,66 @@ func TestPreviewSpeaksOfTheFormAndSavesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestEveryAlgorithmGoesThroughTheForm(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		for _, test := range []struct {
+			algorithm  string
+			changes    []string
+			want, line string
+		}{
+			{
+				"token_bucket",
+				[]string{"message-capacity", "6", "message-refill", "3"},
+				`"window":{"algorithm":"token_bucket","capacity":6,"refill_ms":3000,"count_refused":false}`, "every 2 s, 6 at once, then one every 3 s",
+			},
+			{
+				"leaky_bucket",
+				[]string{"message-queue", "on"},
+				`"window":{"algorithm":"leaky_bucket","capacity":6,"leak_ms":3000,"queue":true,"count_refused":false}`, "every 2 s, 6 at once, then one every 3 s",
+			},
+			{
+				"fixed_window",
+				[]string{"message-align", "calendar", "message-period", "1", "message-period-u", "m"},
+				`"window":{"algorithm":"fixed_window","limit":6,"period_ms":60000,"align":"calendar","count_refused":false}`, "every 2 s, 6 in 1 min",
+			},
+			{"sliding_counter", nil, `"window":{"algorithm":"sliding_counter","limit":6,"period_ms":60000,"buckets":10,"count_refused":false}`, "every 2 s, 6 in 1 min"},
+		} {
+			form := v.edited("/groups/tea", "message-algo", test.algorithm)
+			v.post("/groups/tea/preview?fold=message", form, "HX-Request", "true").want(http.StatusOK).has(`<details class="act"`).hasNot("<html")
+			form.Set("op", "preview") // the page with the numbers of the algorithm
+			form = v.post("/groups/tea", form).want(http.StatusOK).fields()
+			for i := 0; i < len(test.changes); i += 2 {
+				form.Set(test.changes[i], test.changes[i+1])
+			}
+			v.post("/groups/tea", form).want(http.StatusSeeOther)
+			if got := f.requested("tea"); !strings.Contains(got, test.want) {
+				t.Errorf("%s: %s", test.algorithm, got)
+			}
+			v.get("/groups/tea").says("message-line", test.line)
+			if to := v.post("/groups/tea", v.edited("/groups/tea?edit=all")).want(http.StatusSeeOther).header.Get("Location"); to != "/groups/tea?saved=same" {
+				t.Errorf("%s is not read back: %s", test.algorithm, f.requested("tea"))
+			}
+		}
+	})
+}
+
+func TestAFoldIsFetchedWhenItIsOpened(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		v.get("/groups/tea").want(http.StatusOK).says("upload-line", "100 in 24 h").hasNot(`name="upload-count"`)
+		v.get("/groups/tea/fold?action=upload", "HX-Request", "true").want(http.StatusOK).has(`name="upload-count"`, "until the day ends").hasNot("<html")
+		if to := v.get("/groups/tea/fold?action=upload").want(http.StatusSeeOther).header.Get("Location"); to != "/groups/tea?open=upload" {
+			t.Errorf("without scripts: %s", to)
+		}
+		v.get("/groups/tea/fold?action=nothing", "HX-Request", "true").want(http.StatusNotFound)
+		v.post("/groups/tea", v.edited("/groups/tea?open=upload", "upload-count", "90")).want(http.StatusSeeOther)
+		want := `{"actions":{"upload":{"window":{"algorithm":"fixed_window","limit":90,"period_ms":86400000,"align":"calendar","count_refused":false}}}}`
+		if got := f.requested("tea"); got != want {
+			t.Errorf("saved %s", got)
+		}
+	})
+}

@@ -18,6 +18,7 @@ func groupAddresses() [][2]string {
 		{"POST", ""},
 		{"GET", "/state"},
 		{"POST", "/preview"},
+		{"GET", "/fold?action=like"},
 		{"GET", "/exemptions"},
 		{"POST", "/exemptions"},
 		{"GET", "/members"},

@@ -73,7 +73,7 @@ func (u *UI) settingsPage(c echo.Context) error {
 		return err
 	}
 	d := untouched(record)
-	copyParams(d.form, c, "of", "pattern", "edit")
+	copyParams(d.form, c, "of", "pattern", "edit", "open")
 	view, err := u.settingsView(c, record, d)
 	if err != nil {
 		return err
@@ -132,8 +132,8 @@ func (u *UI) settingsView(c echo.Context, record store.PolicyRecord, d draft) (s
 	view.Named = named
 	drawn := u.drawing(b, record, d)
 	drawn.off = view.ReadOnly
-	view.draw(drawn, principalOf(r), record)
-	view.Was = onForm(d.was, view.acts()).packed()
+	view.draw(drawn, d.was, principalOf(r), record)
+	view.Was = d.was.general().packed()
 	view.Dirty = len(changed(d.was, d.want)) + len(d.faults)
 	view.state(record, principalOf(r))
 	return view, nil
@@ -155,9 +155,12 @@ func (u *UI) drawing(b base, record store.PolicyRecord, d draft) drawing {
 }
 
 // draw fills the page's sections.
-func (v *settingsView) draw(d drawing, p store.Principal, record store.PolicyRecord) {
+func (v *settingsView) draw(d drawing, was values, p store.Principal, record store.PolicyRecord) {
 	edited, fixed := actionsFor(p, record.System, d.form.Get("edit") == "all" || len(d.form["acts"]) > 0, d.form["acts"])
-	v.Folds = d.folds(edited)
+	v.Folds = d.folds(edited, was)
+	for i := range v.Folds {
+		v.Folds[i].Href = v.Href
+	}
 	for _, name := range fixed {
 		v.Fixed = append(v.Fixed, fixedView{d.actionName(name), d.line(name)})
 	}
@@ -202,22 +205,33 @@ func actionsFor(p store.Principal, s *policy.System, all bool, sent []string) (e
 
 // onForm are the values whose fields a form with these actions has.
 func onForm(of values, acts []string) values {
-	kept := maps.Clone(of)
-	for key := range of {
-		if action, name, ok := cutAction(key); ok && isActionField(name) && !slices.Contains(acts, action) {
-			delete(kept, key)
-		}
+	kept := of.general()
+	for _, action := range acts {
+		maps.Copy(kept, of.of(action))
 	}
 	return kept
 }
 
-// acts are the actions that the page's form edits.
-func (v settingsView) acts() []string {
-	names := make([]string, 0, len(v.Folds))
-	for _, f := range v.Folds {
-		names = append(names, f.Action)
+// of are the values of one action.
+func (v values) of(action string) values {
+	own := values{}
+	for _, f := range actionFields() {
+		if value, ok := v[actionKey(action, f.name)]; ok {
+			own[actionKey(action, f.name)] = value
+		}
 	}
-	return names
+	return own
+}
+
+// general are the values that belong to no action.
+func (v values) general() values {
+	rest := values{}
+	for key, value := range v {
+		if _, name, ok := cutAction(key); !ok || !isActionField(name) {
+			rest[key] = value
+		}
+	}
+	return rest
 }
 
 func isActionField(name string) bool {

@@ -162,6 +162,9 @@ func (b base) settingText(key, value string) string {
 	}
 	switch f := actionFields()[i]; f.kind {
 	case kindSeconds, kindLength:
+		if value == endOfDay {
+			return b.Say("until_end_of_day")
+		}
 		return policy.DurationText(whole(value), b.Lang)
 	case kindChoice:
 		return b.Say(f.name + "_" + value)

@@ -80,8 +80,8 @@ func (d drawing) secondsInput(id string, within policy.Range, usual int64, point
 }
 
 // countInput is a whole number with a slider.
-func (d drawing) countInput(id string, within policy.Range, usual int64, pointers ...string) inputView {
-	v := d.input(id, "count", d.rangeHint(within, usual, plain, "range_count", "range_count_only"), pointers...)
+func (d drawing) countInput(id, label string, within policy.Range, usual int64, pointers ...string) inputView {
+	v := d.input(id, label, d.rangeHint(within, usual, plain, "range_count", "range_count_only"), pointers...)
 	n, ok := count(v.Value)
 	return v.withSlider(within, usual, 1, n, ok, plain)
 }
@@ -114,6 +114,13 @@ func (d drawing) lengthInput(id, label string, within policy.Range, usual int64,
 	words := func(ms int64) string { return policy.DurationText(ms, d.Lang) }
 	v := d.input(id, label, d.rangeHint(within, usual, words, "range_count", "range_count_only"), pointers...)
 	v.Units = d.units(d.form.Get(unitField(id)))
+	return v
+}
+
+// banInput is a length, or until the day's end.
+func (d drawing) banInput(id string, within policy.Range, usual int64, pointers ...string) inputView {
+	v := d.lengthInput(id, "ban", within, usual, pointers...)
+	v.Units = append(v.Units, optionView{endOfDay, d.Say("until_end_of_day"), d.form.Get(unitField(id)) == endOfDay})
 	return v
 }
 

@@ -75,7 +75,7 @@ func (u *UI) draft(c echo.Context, record store.PolicyRecord) (draft, error) {
 // have moved meanwhile, else what its version asks for today.
 func (u *UI) openedWith(c echo.Context, record store.PolicyRecord, d draft) (values, error) {
 	now := requested(record.System, record.Document)
-	if said, ok := unpacked(d.form.Get("was")); ok {
+	if said, ok := unpacked(d.form["was"]); ok {
 		return said.keep(onForm(now, d.form["acts"])), nil
 	}
 	switch d.version {

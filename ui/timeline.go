@@ -155,7 +155,7 @@ func (d drawing) caption(tried []policy.Tried) string {
 // bite says which limit stops a member first.
 func (d drawing) bite(action string) string {
 	a := d.effective.Actions[action]
-	if a.MinIntervalMS == 0 || a.Window == nil || a.Window.PeriodMS == 0 {
+	if a.MinIntervalMS == 0 || a.Window == nil || a.Window.Limit == 0 {
 		return ""
 	}
 	gap, period := policy.DurationText(a.MinIntervalMS, d.Lang), policy.DurationText(a.Window.PeriodMS, d.Lang)

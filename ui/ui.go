@@ -111,6 +111,7 @@ func (u *UI) routes() *echo.Echo {
 	e.POST(group, u.saveSettings, session, u.signedIn)
 	e.GET(group+"/state", u.groupState, session, u.signedIn)
 	e.POST(group+"/preview", u.previewSettings, session, u.signedIn)
+	e.GET(group+"/fold", u.foldFragment, session, u.signedIn)
 	e.GET(group+"/exemptions", u.namedFragment, session, u.signedIn)
 	e.POST(group+"/exemptions", u.changeNamed, session, u.signedIn)
 	e.GET(group+"/members", u.membersPage, session, u.signedIn)

@@ -207,6 +207,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/groups/{group_id}/policy/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what a policy would decide
+         * @description What would be in force for a document, and what the check would decide of a traffic, from nothing remembered.
+         *     Nothing is changed. The document is judged as PUT judges it.
+         */
+        post: operations["PreviewPolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/groups/{group_id}/exemptions": {
         parameters: {
             query?: never;
@@ -710,6 +737,56 @@ export interface paths {
          * @description In force everywhere within 5 s.
          */
         delete: operations["RevokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/portal-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the people whom the platform sent to the pages
+         * @description Newest first; those that are over are kept for a month.
+         */
+        get: operations["ListPortalSessions"];
+        put?: never;
+        /**
+         * Send a person to the pages
+         * @description Answers a URL that signs the person in once, within 60 s, as an admin of the groups named, for at most 12 h. The
+         *     page behind it holds one button, so that a link preview uses nothing up. `?group=` and an id behind the URL opens
+         *     that group; with one group in the list it opens by itself.
+         */
+        post: operations["CreatePortalSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/portal-sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The portal session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** Read a portal session */
+        get: operations["GetPortalSession"];
+        put?: never;
+        post?: never;
+        /**
+         * End a portal session
+         * @description The link is dead at once, and who is signed in with it is signed out with the next page.
+         */
+        delete: operations["RevokePortalSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1772,6 +1849,99 @@ export interface components {
              */
             expires_at?: string | null;
         };
+        PortalInput: {
+            /** @description The person's id on the platform. */
+            user_id: string;
+            /** @description What the person is called in History and the audit log. Absent: the id. */
+            name?: string;
+            /** @description The groups whose admin the person is. */
+            groups: string[];
+            /** @description Language of the pages, a BCP 47 tag. Absent: that of the browser. */
+            locale?: string;
+        };
+        PortalLink: {
+            id: string;
+            /** @description Signs in once. */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When the URL is too old.
+             */
+            expires_at: string;
+        };
+        PortalSession: {
+            id: string;
+            user_id: string;
+            name: string;
+            groups: string[];
+            locale: string;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When the person signed in; null is never.
+             */
+            used_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the session ends.
+             */
+            expires_at: string;
+            /** Format: date-time */
+            revoked_at: string | null;
+        };
+        PortalSessionList: {
+            items: components["schemas"]["PortalSession"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        PreviewInput: {
+            policy: components["schemas"]["Document"];
+            /** @description The action that is tried. Absent: message. */
+            action?: string;
+            /** @description Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries. */
+            traffic: ("calm" | "burst" | "spammer") | components["schemas"]["PreviewTry"][];
+        };
+        PreviewTry: {
+            /**
+             * Format: int64
+             * @description Since the preview's start.
+             */
+            at_ms: number;
+            user_id: string;
+            /** Format: int64 */
+            cost: number;
+        };
+        Preview: {
+            effective: components["schemas"]["Document"];
+            clamped: components["schemas"]["Clamp"][];
+            summary: components["schemas"]["PreviewSummary"];
+            decisions: components["schemas"]["PreviewDecision"][];
+        };
+        /** @description The policy in plain sentences. */
+        PreviewSummary: {
+            en: string;
+            zh: string;
+        };
+        PreviewDecision: {
+            /** Format: int64 */
+            at_ms: number;
+            user_id: string;
+            allowed: boolean;
+            /** Format: int64 */
+            code: number;
+            reason: string;
+            /** Format: int64 */
+            wait_ms: number;
+            /** Format: int64 */
+            remaining: number;
+            /** Format: int64 */
+            limit: number;
+            /** Format: int64 */
+            strikes: number;
+            /** Format: int64 */
+            step: number;
+        };
         TokenList: {
             items: components["schemas"]["Token"][];
             next_cursor: components["schemas"]["NextCursor"];
@@ -2676,6 +2846,38 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    PreviewPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The platform's id of the group, percent-encoded.
+                 * @example g1
+                 */
+                group_id: components["parameters"]["GroupID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewInput"];
+            };
+        };
+        responses: {
+            /** @description What would be in force, and each decision in the order of the moments. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     ListExemptions: {
         parameters: {
             query?: {
@@ -3573,6 +3775,112 @@ export interface operations {
             path: {
                 /** @description The token's id, the middle part of `pk_<id>_<secret>`. */
                 id: components["parameters"]["TokenID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Gone"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    ListPortalSessions: {
+        parameters: {
+            query?: {
+                /** @description Entries a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the page before; opaque. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of portal sessions. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalSessionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    CreatePortalSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalInput"];
+            };
+        };
+        responses: {
+            /** @description The link. Its URL is shown in this answer and never again. */
+            201: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalLink"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    GetPortalSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The portal session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The portal session. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalSession"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    RevokePortalSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+            };
+            path: {
+                /** @description The portal session's id. */
+                id: string;
             };
             cookie?: never;
         };

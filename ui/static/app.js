@@ -126,6 +126,11 @@ form.addEventListener('input', changed);
 form.addEventListener('change', changed);
 doc.addEventListener('change', function (e) { if (e.target.dataset.pick && !form.contains(e.target)) { changed(e); fire(form, 'preview'); } });
 
+/* an action that comes anew with another algorithm is changed, whatever its fields say */
+doc.addEventListener('htmx:afterSwap', function (e) {
+  if (e.detail.target.matches && e.detail.target.matches('.act') && e.detail.requestConfig.verb === 'post') { structural++; mark(); dirty(); }
+});
+
 /* the preview follows the action that is being edited */
 form.addEventListener('focusin', function (e) {
   var fold = e.target.closest('[data-action]'), of = $('#of');
