@@ -54,9 +54,7 @@ func (a *API) ApplyPolicies(ctx context.Context, r ApplyPoliciesRequestObject) (
 		return nil, fmt.Errorf("api: the answer of an apply: %w", err)
 	}
 	a.systems.fresh(ctx, a.cfg.Now())
-	if applied.Pending, err = a.pendingOf(ctx, applied.Changes, parsePrefer(r.Params.Prefer).wait); err != nil {
-		return nil, err
-	}
+	applied.Pending = a.pendingOf(ctx, applied.Changes, parsePrefer(r.Params.Prefer).wait)
 	return ApplyPolicies200JSONResponse(applied), nil
 }
 
@@ -192,8 +190,9 @@ func orNull(text string) *string {
 // pendingEvery is how often an apply that waits asks how many groups are not live yet.
 const pendingEvery = 50 * time.Millisecond
 
-// pendingOf says how many of the groups whose policy was changed are not live, and waits so long for there to be none.
-func (a *API) pendingOf(ctx context.Context, changes []ConfigChange, wait time.Duration) (n int64, err error) {
+// pendingOf says how many of the groups whose policy was changed are not live, and waits so long for there to be none. It is
+// no error that it cannot be told: what was applied is applied, and counts as not live then.
+func (a *API) pendingOf(ctx context.Context, changes []ConfigChange, wait time.Duration) int64 {
 	var ids []string
 	for _, c := range changes {
 		if c.Kind == ConfigKind(policy.KindPolicy) {
@@ -203,14 +202,18 @@ func (a *API) pendingOf(ctx context.Context, changes []ConfigChange, wait time.D
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		if n, err = a.cfg.Store.PendingPolicies(ctx, ids); n == 0 || err != nil {
-			return n, err
+		n, err := a.cfg.Store.PendingPolicies(ctx, ids)
+		if err != nil {
+			n = int64(len(ids))
+		}
+		if n == 0 {
+			return 0
 		}
 		tick := time.NewTimer(pendingEvery)
 		select {
 		case <-waiting.Done():
 			tick.Stop()
-			return n, nil
+			return n
 		case <-tick.C:
 		}
 	}
