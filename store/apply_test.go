@@ -123,6 +123,10 @@ func checkApplied(t *testing.T, s *store.Store) {
 	if len(page.Items) != 2 || page.Version != 1 || page.Items[1].Note != "host" || page.Items[1].GrantedBy != "Mei" {
 		t.Errorf("exemptions are %+v", page)
 	}
+	found := must(s.VersionsIn(t.Context(), []store.VersionSpan{{GroupID: "tea", From: 1, To: 1}, {GroupID: "coffee", From: 1, To: 3}, {GroupID: "none", From: 1, To: 1}}))(t)
+	if len(found) != 2 || len(found["tea"]) != 1 || string(found["tea"][0].JSON()) != string(r.Document.JSON()) || len(found["coffee"]) != 1 {
+		t.Errorf("versions are %+v", found)
+	}
 	d := must(s.Defaults(t.Context()))(t)
 	if d.Version != 1 || !d.System.Registered("gift") {
 		t.Errorf("defaults are %+v", d)

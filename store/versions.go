@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -91,4 +92,41 @@ func numberCursor(list, cursor string) (int64, error) {
 		return 0, errCursor()
 	}
 	return n, nil
+}
+
+// VersionSpan is the versions From to To of a group.
+type VersionSpan struct {
+	GroupID  string
+	From, To int64
+}
+
+// VersionsIn reads the documents of the versions in the spans, by group, in one statement: for many groups with few
+// versions each. Versions that are not there are left out.
+func (s *Store) VersionsIn(ctx context.Context, spans []VersionSpan) (map[string][]policy.Document, error) {
+	var args []any
+	for _, span := range spans {
+		for v := span.From; v <= span.To; v++ {
+			args = append(args, span.GroupID, v)
+		}
+	}
+	if len(args) == 0 {
+		return map[string][]policy.Document{}, nil
+	}
+	var rows []versionRow
+	err := s.read(ctx, func(db *gorm.DB) error {
+		return db.Raw("SELECT group_id, version, document FROM policy_versions WHERE (group_id, version) IN (VALUES "+
+			strings.Repeat("(?, CAST(? AS bigint)), ", len(args)/2-1)+"(?, CAST(? AS bigint)))", args...).Scan(&rows).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string][]policy.Document, len(spans))
+	for _, r := range rows {
+		doc, err := parseStored(r.GroupID, r.Document)
+		if err != nil {
+			return nil, err
+		}
+		found[r.GroupID] = append(found[r.GroupID], doc)
+	}
+	return found, nil
 }

@@ -85,4 +85,42 @@ func (s *Sync) everPublished(ctx context.Context, row store.PublishRow) ([]strin
 	return h.names, nil
 }
 
+// fewVersions is how many versions of a group are read together with those of others.
+const fewVersions = 8
+
+// learn reads what the earlier versions of many groups published, in one statement: one for each group would make an apply
+// of thousands wait for thousands. Groups with a long history that was never seen are left to everPublished.
+func (s *Sync) learn(ctx context.Context, rows []store.PublishRow) error {
+	var spans []store.VersionSpan
+	of := make(map[string]store.PublishRow, len(rows))
+	for _, row := range rows {
+		known := s.ledger.get(row.GroupID)
+		if missing := row.Version - 1 - known.upTo; missing > 0 && missing <= fewVersions {
+			spans = append(spans, store.VersionSpan{GroupID: row.GroupID, From: known.upTo + 1, To: row.Version - 1})
+			of[row.GroupID] = row
+		}
+	}
+	if len(spans) < 2 {
+		return nil
+	}
+	found, err := s.store.VersionsIn(ctx, spans)
+	if err != nil {
+		return fmt.Errorf("read versions: %w", err)
+	}
+	for _, span := range spans {
+		sys, err := s.store.SystemAt(ctx, of[span.GroupID].Counters)
+		if err != nil {
+			return fmt.Errorf("read system: %w", err)
+		}
+		h := history{upTo: span.To, names: slices.Clone(s.ledger.get(span.GroupID).names)}
+		for _, doc := range found[span.GroupID] {
+			h.names = append(h.names, published(sys, doc)...)
+		}
+		slices.Sort(h.names)
+		h.names = slices.Compact(h.names)
+		s.ledger.put(span.GroupID, h)
+	}
+	return nil
+}
+
 func versionsToRead(missing int64) int { return int(min(missing, versionPage)) }

@@ -24,6 +24,9 @@ func (s *Sync) publishPolicies(ctx context.Context, jobs []*job) error {
 	if err != nil {
 		return fmt.Errorf("read groups: %w", err)
 	}
+	if err := s.learn(ctx, rows); err != nil {
+		return err
+	}
 	calls := map[uint8]*call{}
 	lives := map[string]store.Publication{}
 	for _, row := range rows {
