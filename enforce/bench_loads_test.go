@@ -28,6 +28,7 @@ func benchPolicies() map[string]policy.Compiled {
 	}
 	return map[string]policy.Compiled{
 		"message": p0(),
+		"slow":    of(func(p *policy.Compiled) { p.MinIntervalMS = 60_000 }), // so that a busy machine is not too slow
 		"wide":    of(func(p *policy.Compiled) { p.Limit, p.PeriodMS = 50, 60_000 }),
 		"first":   of(func(p *policy.Compiled) { p.Algorithm, p.Align = policy.FixedWindow, policy.AlignFirst }),
 		"calendar": of(func(p *policy.Compiled) {
@@ -36,7 +37,7 @@ func benchPolicies() map[string]policy.Compiled {
 		}),
 		"counter": of(func(p *policy.Compiled) { p.Algorithm, p.Buckets = policy.SlidingCounter, 10 }),
 		"token":   of(func(p *policy.Compiled) { p.Algorithm, p.PeriodMS = policy.TokenBucket, 3750 }),
-		"queue":   of(func(p *policy.Compiled) { p.Algorithm, p.PeriodMS, p.Queue = policy.LeakyBucket, 1000, true }),
+		"queue":   of(func(p *policy.Compiled) { p.Algorithm, p.PeriodMS, p.Queue = policy.LeakyBucket, 20_000, true }),
 	}
 }
 
@@ -70,8 +71,8 @@ func (c *cpuBench) loads() []benchLoad {
 		{"allowed_50", c.seedWith("wide", 49, 1200), c.plain(packed, "wide"), policy.Allowed},
 		{"first_message", c.seedNone, c.plain(packed, "message"), policy.Allowed},
 		{"exempt_role", c.seedWith("message", 7, 4000), c.roles(packed, "bot"), policy.AllowedExempt},
-		{"strike", c.seedRefused(2000), c.plain(packed, "message"), policy.RefusedInterval},
-		{"refused_again", c.seedRefused(-500), c.plain(packed, "message"), policy.RefusedInterval},
+		{"strike", c.seedRefused(2000), c.plain(packed, "slow"), policy.RefusedInterval},
+		{"refused_again", c.seedRefused(-900), c.plain(packed, "slow"), policy.RefusedInterval},
 		{"muted", c.seedMuted, c.plain(packed, "message"), policy.RefusedMuted},
 	}
 	for _, action := range []string{"first", "calendar", "counter", "token"} {
@@ -145,7 +146,7 @@ func (c *cpuBench) seedRefused(struckMS int64) func(int) {
 			now := time.Now().UnixMilli()
 			st := policy.ActionState{LastMS: now, Log: []uint32{uint32(now)}}
 			m := policy.MemberRecord{Strikes: 1, LastStrikeMS: now - struckMS, HeldUntilMS: now - struckMS}
-			pipe.Set(context.Background(), c.keys.State("message", benchGroup(member), benchUser(member)), enforce.EncodeState(st), time.Minute)
+			pipe.Set(context.Background(), c.keys.State("slow", benchGroup(member), benchUser(member)), enforce.EncodeState(st), time.Minute)
 			pipe.Set(context.Background(), c.keys.Member(benchGroup(member), benchUser(member)), enforce.EncodeMember(m), time.Minute)
 		})
 	}

@@ -32,9 +32,14 @@ local KEYS, ARGV, call, try = KEYS, ARGV, redis.call, redis.pcall
 local byte, char, sub, find = string.byte, string.char, string.sub, string.find
 
 -- The policy: interval 2 s, 8 per 30 s and the ladder of three mutes and a review where nothing readable is stored.
-local program, algorithm, flags, interval, limit, period, version, origin
+local user, roles, cost, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local program, algorithm, flags, interval, limit, period, version, origin, exempt
+local l1, l2, v1, v2, v3, v4, v5 -- the bytes of limit and version, for replies that are packed
 for source = 1, 3 do
-  if source < 3 then
+  if source == 1 and roles and roles ~= '' then
+    local both = try('HMGET', KEYS[1], 'program', 'exempt_roles')
+    program, exempt = both[1], both[2]
+  elseif source < 3 then
     program = try('HGET', KEYS[source], 'program')
   else
     program = '\1\9\0\0\7\208\0\8\0\0\117\48\0\0\0\0\0\0\0\0\0\0\9\39\192'
@@ -42,7 +47,7 @@ for source = 1, 3 do
   end
   local size = program and #program or 0 -- an error is a table, of length 0
   if size >= 25 and size <= 63 then
-    local i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5
+    local i1, i2, i3, i4, p1, p2, p3, p4
     algorithm, flags, i1, i2, i3, i4, l1, l2, p1, p2, p3, p4, v1, v2, v3, v4, v5 = byte(program, 1, 17)
     if algorithm == 1 and size % 6 == 1 or algorithm > 1 and algorithm < 8 and size % 6 == (algorithm == 4 and 3 or 1) then
       interval = ((i1 * 256 + i2) * 256 + i3) * 256 + i4
@@ -58,13 +63,33 @@ local enabled, speech = flags % 2 == 1, flags % 16 >= 8
 if limit > 10000 then limit = 10000 end
 if limit > 0 and period == 0 then period = 30000 end
 
-local user, roles, cost, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not cost or cost == '' or cost == '1' then
   cost = 1
 elseif #cost <= 15 and not cost:find('%D') then
   cost = tonumber(cost, 10)
 else
   cost = -1
+end
+
+-- An exempt role is decided first: only a moderator's mute holds it, and nothing is recorded. Without a record of the
+-- member there is nothing more to know.
+local exempted, record, state = false, false, false
+if roles and roles ~= '' then
+  if type(exempt) ~= 'string' or exempt == '' then exempt = try('HGET', KEYS[2], 'exempt_roles') end
+  if type(exempt) ~= 'string' or exempt == '' then exempt = 'admin,bot,owner' end
+  exempt = ',' .. exempt .. ','
+  if find(roles, ',', 1, true) then
+    for role in roles:gmatch('[^,]+') do
+      exempted = exempted or find(exempt, ',' .. role .. ',', 1, true)
+    end
+  else
+    exempted = find(exempt, ',' .. roles .. ',', 1, true)
+  end
+  if exempted then
+    record = speech and try('GET', KEYS[4])
+    if not record then return {1, 0, 0, 0, 0, 0, version} end
+    if type(record) ~= 'string' then record = '' end
+  end
 end
 
 if now and #now <= 14 and now:find('^%d+$') then
@@ -76,8 +101,9 @@ else
 end
 
 -- The member: strikes after forgiveness, and the mute if one is in force. The state comes with it.
-local record, state
-if speech then
+if exempted then
+  state = false
+elseif speech then
   local both = call('MGET', KEYS[4], KEYS[3]) -- what is no string is none
   record, state = both[1], both[2]
 else
@@ -118,18 +144,9 @@ if record then
   end
 end
 
--- An exempt role is decided first: only a moderator's mute holds it, and nothing is recorded.
-if roles and roles ~= '' then
-  local exempt = try('HGET', KEYS[1], 'exempt_roles')
-  if type(exempt) ~= 'string' or exempt == '' then exempt = try('HGET', KEYS[2], 'exempt_roles') end
-  if type(exempt) ~= 'string' or exempt == '' then exempt = 'admin,bot,owner' end
-  exempt = ',' .. exempt .. ','
-  for role in roles:gmatch('[^,]+') do
-    if exempt:find(',' .. role .. ',', 1, true) then
-      if muted > 0 and cause == 109 then return {12, muted, 0, 0, strikes, 0, version} end
-      return {1, 0, 0, 0, strikes, 0, version}
-    end
-  end
+if exempted then
+  if muted > 0 and cause == 109 then return {12, muted, 0, 0, strikes, 0, version} end
+  return {1, 0, 0, 0, strikes, 0, version}
 end
 
 -- The state. `log` is where its first live entry begins, a to d are that entry's bytes; other shapes begin there too.
@@ -434,154 +451,170 @@ if passes and wait == 0 and (delay == 0 or not named) then
   return {0, 0, limit - used, limit, strikes, 0, version}
 end
 
--- Everything below leaves the state's time to live alone, unless it has none.
-local soft, count_refused, remaining = flags % 4 >= 2, flags % 8 >= 4, 0
+-- All the rest has one way out, at the end. It leaves the state's time to live alone, unless it has none.
+local soft, count_refused, remaining, step, write = flags % 4 >= 2, flags % 8 >= 4, 0, 0, false
 if not enabled then limit = 0 elseif limit > used then remaining = limit - used end
-
-local function ttl(ms)
-  ms = ms * 6 + 4999
-  return (ms - ms % 5000) / 5000 .. ''
-end
-
-local function reply(answer, ms, step)
-  if exists and cost ~= 0 and try('TTL', KEYS[3]) == -1 then
-    call('EXPIRE', KEYS[3], ttl(ban_end - now > need and ban_end - now or need))
-  end
-  return {answer, ms, remaining, limit, strikes, step, version}
-end
-
-if wait > 0 then
-  if not named and not soft and valid then
-    if interval_wait > wait then wait = interval_wait end
-    if window_wait > wait then wait = window_wait end
-  end
-  return reply(code, wait, 0)
-end
-if not enabled then return reply(0, 0, 0) end
-if not valid then return reply(11, limit > 0 and period or 1, 0) end
-if named then return reply(1, 0, 0) end
-
--- Refused by a limit. The log is written where refused attempts count, or where a time was repaired.
-local by_window, write = window_wait > 0, cost > 0 and (count_refused or changed)
-local entries = limit > 0 and sub(state, log) or ''
-if charge then
-  if write then
-    entries = charge(count_refused and cost or 0)
-    window_wait = wait_for(cost)
-    remaining = limit > used and limit - used or 0
-    if keep > need then need = keep end
-  end
-elseif write and limit > 0 then
-  if count_refused then entries = entries .. entry:rep(cost) end
-  if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
-  used, window_wait = #entries / 4, 0
-  if used + cost > limit then
-    a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
-    window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
-  end
-  remaining = limit - used
-end
-wait = window_wait > interval_wait and window_wait or interval_wait
-code = soft and 2 or by_window and window_wait >= interval_wait and 11 or 10
-if cost == 0 then return reply(code, wait, 0) end
-
--- The ban.
-local f1, f2, f3, f4 = byte(program, 18, 21)
-local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
-if flags % 32 >= 16 then ban_for = unit_end(86400000) - now end
-local banned = by_window and ban_for > 0 and not soft
-if banned then
-  ban_start, ban_end, write = now > ban_start and now or ban_start + 1, now + ban_for, true -- a start never recurs
-  if ban_for > wait then wait = ban_for end
-  if charge then entries = charge(0) elseif #entries > limit * 4 then entries = sub(entries, -limit * 4) end
-end
-
--- The strike, and the step it leads to; none within a second of the last counted one.
-local gap, step = now - last_strike, 0
-local struck = speech and not soft and not (last_strike > 0 and gap < 1000 and gap > -1000)
-if struck then
-  strikes = strikes < 255 and strikes + 1 or 255
-  last_strike = now
-  local ladder = algorithm == 4 and 28 or 26
-  for at = ladder, #program, 6 do
-    if byte(program, at) <= strikes then step = (at - ladder) / 6 + 1 end
-  end
-  if step > 0 then
-    local penalty
-    penalty, f1, f2, f3, f4 = byte(program, ladder + step * 6 - 5, ladder + step * 6 - 1)
-    local hold = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
-    if cause == 45 then mute_end = 0 end
-    cause = 108
-    if penalty == 114 then
-      hold, cause = 604800000, 118
-    elseif penalty == 120 then
-      hold, cause = 86400000, 120
+repeat
+  if wait > 0 then
+    if not named and not soft and valid then
+      if interval_wait > wait then wait = interval_wait end
+      if window_wait > wait then wait = window_wait end
     end
-    mute_start, mute_step = now > mute_start and now or mute_start + 1, step
-    if now + hold > mute_end then mute_end = now + hold end
-    if mute_end - now > wait then wait = mute_end - now end
+    break
   end
-  if now > held_until then held_until = now end
-  if cause ~= 45 and mute_end > held_until then held_until = mute_end end
-end
-if banned and speech and ban_end > held_until then held_until = ban_end end
+  if not enabled then break end
+  if not valid then
+    code, wait = 11, limit > 0 and period or 1
+    break
+  end
+  if named then
+    code = 1
+    break
+  end
 
--- The writes. The first is a plain call: out of memory must be an error, not a free pass.
-local function six(n)
-  local l = n % 4294967296
-  local h = (n - l) / 4294967296
-  local ll = l % 65536
-  local lh = (l - ll) / 65536
-  return char((h - h % 256) / 256, h % 256, (lh - lh % 256) / 256, lh % 256, (ll - ll % 256) / 256, ll % 256)
-end
+  -- Refused by a limit. The log is written where refused attempts count, or where a time was repaired.
+  local by_window, entries = window_wait > 0, ''
+  write = cost > 0 and (count_refused or changed)
+  if charge then
+    if write then
+      entries = charge(count_refused and cost or 0)
+      window_wait = wait_for(cost)
+      remaining = limit > used and limit - used or 0
+      if keep > need then need = keep end
+    end
+  elseif write and limit > 0 then
+    entries = sub(state, log)
+    if count_refused then entries = entries .. entry:rep(cost) end
+    if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+    used, window_wait = #entries / 4, 0
+    if used + cost > limit then
+      a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
+      window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
+    end
+    remaining = limit - used
+  end
+  wait = window_wait > interval_wait and window_wait or interval_wait
+  code = soft and 2 or by_window and window_wait >= interval_wait and 11 or 10
+  if cost == 0 then break end
 
-if write then
-  local kind, ban = shape * 16, ''
-  if shape == 0 and (refused or count_refused) then kind = 2 end
-  if banned or (ban_end == 0 and ban_start > 0) then kind, ban = kind + 1, six(ban_start) .. six(ban_end) end
-  local head = char(kind) .. six(last) .. ban
-  call('SET', KEYS[3], head .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))
-end
-if struck or (banned and speech) then
-  if not forgive then
-    f1, f2, f3, f4 = byte(program, 22, 25)
-    forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
-    if forgive == 0 then forgive = 600000 end
+  -- The ban.
+  local banned = false
+  if by_window and not soft then
+    local f1, f2, f3, f4 = byte(program, 18, 21)
+    local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+    if flags % 32 >= 16 then ban_for = unit_end(86400000) - now end
+    if ban_for > 0 then
+      if charge then
+        entries = charge(0)
+      elseif limit > 0 then
+        if not write then entries = sub(state, log) end
+        if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+      end
+      banned, ban_start, ban_end, write = true, now > ban_start and now or ban_start + 1, now + ban_for, true -- a start never recurs
+      if ban_for > wait then wait = ban_for end
+    end
   end
-  rest = held_until + strikes * forgive - now
-  if rest < 1000 then rest = 1000 end
-  if cause == 45 then
-    if rest < 60000 then rest = 60000 end
-  elseif mute_end - now > rest then
-    rest = mute_end - now
+
+  -- The strike, and the step it leads to; none within a second of the last counted one.
+  local gap = now - last_strike
+  local struck = speech and not soft and not (last_strike > 0 and gap < 1000 and gap > -1000)
+  if struck then
+    strikes = strikes < 255 and strikes + 1 or 255
+    last_strike = now
+    local ladder = algorithm == 4 and 28 or 26
+    for at = ladder, #program, 6 do
+      if byte(program, at) <= strikes then step = (at - ladder) / 6 + 1 end
+    end
+    if step > 0 then
+      local penalty, f1, f2, f3, f4 = byte(program, ladder + step * 6 - 5, ladder + step * 6 - 1)
+      local hold = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+      if cause == 45 then mute_end = 0 end
+      cause = 108
+      if penalty == 114 then
+        hold, cause = 604800000, 118
+      elseif penalty == 120 then
+        hold, cause = 86400000, 120
+      end
+      mute_start, mute_step = now > mute_start and now or mute_start + 1, step
+      if now + hold > mute_end then mute_end = now + hold end
+      if mute_end - now > wait then wait = mute_end - now end
+    end
+    if now > held_until then held_until = now end
+    if cause ~= 45 and mute_end > held_until then held_until = mute_end end
   end
-  call('SET', KEYS[4], char(1, strikes) .. six(last_strike) .. six(held_until) .. six(mute_start) .. six(mute_end)
-    .. char(cause, mute_step), 'EX', ttl(rest))
-end
-if step > 0 then
-  local muted_key = home and home .. 'muted:' .. group or KEYS[6]
-  try('ZREMRANGEBYSCORE', muted_key, '-inf', now)
-  local added = try('ZADD', muted_key, mute_end, user)
-  if type(added) == 'table' then
-    call('DEL', muted_key)
-    call('ZADD', muted_key, mute_end, user)
+  if banned and speech and ban_end > held_until then held_until = ban_end end
+  if not write and not struck then break end
+
+  -- The writes. The first is a plain call: out of memory must be an error, not a free pass.
+  local stamp = char((high - high % 256) / 256, high % 256) .. entry -- now
+
+  local function six(n)
+    if n == now then return stamp end
+    local l = n % 4294967296
+    local h = (n - l) / 4294967296
+    local ll = l % 65536
+    local lh = (l - ll) / 65536
+    return char((h - h % 256) / 256, h % 256, (lh - lh % 256) / 256, lh % 256, (ll - ll % 256) / 256, ll % 256)
   end
-  local latest = call('ZRANGE', muted_key, -1, -1, 'WITHSCORES')
-  call('EXPIRE', muted_key, ttl(latest[2] - now))
-end
-if struck or banned then
-  local text = now .. ' ' .. code .. ' ' .. strikes .. ' ' .. step
+
+  local function ttl(ms)
+    ms = ms * 6 + 4999
+    return (ms - ms % 5000) / 5000 .. ''
+  end
+
+  if write then
+    local kind, ban = shape * 16, ''
+    if shape == 0 and (refused or count_refused) then kind = 2 end
+    if banned or (ban_end == 0 and ban_start > 0) then kind, ban = kind + 1, six(ban_start) .. six(ban_end) end
+    call('SET', KEYS[3], char(kind) .. six(last) .. ban .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))
+  end
+  if struck or (banned and speech) then
+    if not forgive then
+      local f1, f2, f3, f4 = byte(program, 22, 25)
+      forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
+      if forgive == 0 then forgive = 600000 end
+    end
+    rest = held_until + strikes * forgive - now
+    if rest < 1000 then rest = 1000 end
+    if cause == 45 then
+      if rest < 60000 then rest = 60000 end
+    elseif mute_end - now > rest then
+      rest = mute_end - now
+    end
+    local mute = mute_start == 0 and mute_end == 0 and '\0\0\0\0\0\0\0\0\0\0\0\0' or six(mute_start) .. six(mute_end)
+    call('SET', KEYS[4], char(1, strikes) .. six(last_strike) .. six(held_until) .. mute .. char(cause, mute_step), 'EX', ttl(rest))
+  end
   if step > 0 then
-    text = text .. ' ' .. char(cause) .. ' ' .. mute_start .. ' ' .. mute_end
-  else
-    text = text .. ' 0 0 0'
+    local muted_key = home and home .. 'muted:' .. group or KEYS[6]
+    try('ZREMRANGEBYSCORE', muted_key, '-inf', now)
+    local added = try('ZADD', muted_key, mute_end, user)
+    if type(added) == 'table' then
+      call('DEL', muted_key)
+      call('ZADD', muted_key, mute_end, user)
+    end
+    local latest = call('ZRANGE', muted_key, -1, -1, 'WITHSCORES')
+    call('EXPIRE', muted_key, ttl(latest[2] - now))
   end
-  if banned then text = text .. ' ' .. ban_start .. ' ' .. ban_end else text = text .. ' 0 0' end
-  local events_key = home and home .. 'events' or KEYS[7]
-  local added = try('XADD', events_key, 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
-  if type(added) == 'table' then
-    call('DEL', events_key)
-    call('XADD', events_key, 'MAXLEN', '~', 10000, '*', 'k', KEYS[3], 'v', text)
+  if struck or banned then
+    local text = now .. ' ' .. code .. ' ' .. strikes
+    if step > 0 then
+      text = text .. ' ' .. step .. ' ' .. char(cause) .. ' ' .. mute_start .. ' ' .. mute_end
+    else
+      text = text .. ' 0 0 0 0'
+    end
+    text = text .. (banned and ' ' .. ban_start .. ' ' .. ban_end or ' 0 0')
+    local events_key = home and home .. 'events' or KEYS[7]
+    local added = try('XADD', events_key, 'MAXLEN', '~', '10000', '*', 'k', KEYS[3], 'v', text)
+    if type(added) == 'table' then
+      call('DEL', events_key)
+      call('XADD', events_key, 'MAXLEN', '~', '10000', '*', 'k', KEYS[3], 'v', text)
+    end
   end
+until true
+
+if exists and not write and cost ~= 0 and try('TTL', KEYS[3]) == -1 then
+  if ban_end - now > need then need = ban_end - now end
+  need = need * 6 + 4999
+  call('EXPIRE', KEYS[3], (need - need % 5000) / 5000 .. '')
 end
-return reply(code, wait, step)
+return {code, wait, remaining, limit, strikes, step, version}
