@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -153,4 +154,27 @@ func TestRoundTripOfTexts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFiles_ManyFaultsCostLittle: a file may have as many faults and clamps as groups; the text is read once for all.
+func TestFiles_ManyFaultsCostLittle(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("groups:\n")
+	for n := range 2000 {
+		fmt.Fprintf(&text, "  g%d: {name: x}\n", n)
+	}
+	f := read(t, "a.yaml", text.String())
+	locate := func() string { return config.Files{f}.Locate("/groups/g1999/name", "here") }
+	if got := locate(); got != "a.yaml:2001:17: here" {
+		t.Fatal(got)
+	}
+	once := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			locate()
+		}
+	}).AllocedBytesPerOp()
+	if once > int64(text.Len())/4 {
+		t.Errorf("a place costs %d bytes of a text of %d", once, text.Len())
+	}
 }

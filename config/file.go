@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/pacekeeper/pacekeeper/policy"
@@ -16,9 +17,14 @@ const MaxBytes = 20 << 20
 
 // File is one file that was read. It is immutable and safe for concurrent use.
 type File struct {
-	name  string
-	text  []byte // JSON: the file itself, or made of its YAML
-	marks []mark // of YAML: where the values of text stand in the file, by offset; nil = text is the file
+	name    string
+	text    []byte                                     // JSON: the file itself, or made of its YAML
+	marks   []mark                                     // of YAML: where the values of text stand in the file, by offset; nil = text is the file
+	locator func() (locator policy.Locator, err error) // of text, made once: a file may have as many faults and clamps as groups
+}
+
+func newFile(name string, text []byte, marks []mark) *File {
+	return &File{name, text, marks, sync.OnceValues(func() (policy.Locator, error) { return policy.NewLocator(text) })}
 }
 
 // mark says where in a file the value stands that begins at an offset of the JSON text.
@@ -35,13 +41,13 @@ func Read(name string, data []byte) (*File, error) {
 		if err := policy.CheckJSON(data); err != nil {
 			return nil, fromJSON(name, data, err)
 		}
-		return &File{name: name, text: data}, nil
+		return newFile(name, data, nil), nil
 	}
 	text, marks, faults := fromYAML(data)
 	if len(faults) > 0 {
 		return nil, malformed(name, faults...)
 	}
-	return &File{name: name, text: text, marks: marks}, nil
+	return newFile(name, text, marks), nil
 }
 
 // unreadable is the fault of what is no text; its Code is "" for a text.

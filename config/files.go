@@ -57,7 +57,7 @@ func fieldsOf(err error) []policy.FieldError {
 // find is where a fault stands: the value, or the key where the fault is about it or the value is a whole block. found tells
 // whether the file has what the pointer names.
 func (f *File) find(field policy.FieldError) (line, column int, found bool) {
-	locator, err := policy.NewLocator(f.text)
+	locator, err := f.locator()
 	if err != nil {
 		return 1, 1, false
 	}
@@ -124,7 +124,7 @@ func (fs Files) fault(field policy.FieldError) Fault {
 
 // depth says how much of a pointer a file has, in bytes.
 func (f *File) depth(pointer string) (n int, found bool) {
-	locator, err := policy.NewLocator(f.text)
+	locator, err := f.locator()
 	if err != nil {
 		return 0, false
 	}
