@@ -16,7 +16,7 @@ import (
 
 type applyCmd struct {
 	planFlags
-	PlanToken string        `placeholder:"TOKEN" help:"Apply the plan that had this token, and nothing else. Without it the plan is made now."`
+	PlanToken *string       `placeholder:"TOKEN" help:"Apply the plan that had this token, and nothing else. Without it the plan is made now."`
 	Reason    string        `placeholder:"TEXT" help:"Why, for the audit log: a commit, a ticket."`
 	Key       string        `placeholder:"KEY" help:"An Idempotency-Key: the same apply sent again with it changes nothing and is answered the same."`
 	Wait      time.Duration `default:"30s" help:"How long to wait until the policies are live in Redis, at most 30s. 0 does not wait."`
@@ -32,11 +32,14 @@ Exit codes: 0 applied, or nothing to apply; 1 any error.`
 
 // run is the command `apply`. What people watch goes to progress, so that --json prints nothing else.
 func (c applyCmd) run(ctx context.Context, out, progress io.Writer) (int, error) {
+	if c.PlanToken != nil && *c.PlanToken == "" { // a variable that a pipeline never set must not waive what it asks for
+		return exitError, errors.New("--plan-token is empty: give the token of the plan, or leave the flag out to plan now")
+	}
 	s, plan, raw, err := c.plan(ctx)
 	switch {
 	case err != nil:
 		return exitError, err
-	case c.PlanToken != "" && c.PlanToken != plan.PlanToken && c.Key == "":
+	case c.PlanToken != nil && *c.PlanToken != plan.PlanToken && c.Key == "":
 		return exitError, errors.New("the plan is not the one of --plan-token any more: plan again, and look at it")
 	case !c.JSON:
 		printChanges(out, plan.Changes)
@@ -49,8 +52,8 @@ func (c applyCmd) run(ctx context.Context, out, progress io.Writer) (int, error)
 		}
 		return codeOf(err), err
 	}
-	if c.PlanToken == "" {
-		c.PlanToken = plan.PlanToken
+	if c.PlanToken == nil {
+		c.PlanToken = &plan.PlanToken
 	}
 	return c.apply(ctx, s, pending(plan.Counts), out, progress)
 }
@@ -64,7 +67,7 @@ func codeOf(err error) int {
 
 func (c applyCmd) apply(ctx context.Context, s sent, changes int64, out, progress io.Writer) (int, error) {
 	query, headers := c.query(), c.headers()
-	query.Set("plan_token", c.PlanToken)
+	query.Set("plan_token", *c.PlanToken)
 	if c.Reason != "" {
 		headers["Pacekeeper-Reason"] = url.PathEscape(c.Reason)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -103,12 +104,29 @@ func readFile(path string) (data []byte, err error) {
 	return data, nil
 }
 
-// state reads the files and what they state together.
-func (f fileFlags) state(allowed *policy.Bounds) (config.Files, policy.Config, error) {
-	files, err := f.read()
-	if err != nil {
-		return nil, policy.Config{}, err
+// stated is what was read.
+type stated struct {
+	files  config.Files
+	config policy.Config
+	err    error
+}
+
+// state reads the files and what they state together. It ends with ctx, even where a terminal or a pipe never does: what it
+// leaves behind then ends with the program.
+func (f fileFlags) state(ctx context.Context, allowed *policy.Bounds) (config.Files, policy.Config, error) {
+	done := make(chan stated, 1)
+	go func() { done <- f.stated(allowed) }()
+	select {
+	case <-ctx.Done():
+		return nil, policy.Config{}, errors.New("interrupted while the files were read")
+	case s := <-done:
+		return s.files, s.config, s.err
 	}
-	stated, err := files.Config(allowed)
-	return files, stated, err
+}
+
+func (f fileFlags) stated(allowed *policy.Bounds) (s stated) {
+	if s.files, s.err = f.read(); s.err == nil {
+		s.config, s.err = s.files.Config(allowed)
+	}
+	return s
 }

@@ -61,7 +61,7 @@ type sent struct {
 
 // plan reads the files and asks the server for the plan. Faults have their places in the files.
 func (c planFlags) plan(ctx context.Context) (s sent, plan client.ConfigPlan, raw []byte, err error) {
-	files, stated, err := c.state(nil)
+	files, stated, err := c.state(ctx, nil)
 	if err != nil {
 		return s, plan, nil, err
 	}

@@ -27,6 +27,9 @@ func (r remoteFlags) ask(ctx context.Context, method, path string, query url.Val
 	if r.Token == "" {
 		return nil, errors.New("a token is needed: set PACEKEEPER_TOKEN, or give --token")
 	}
+	if base, err := url.Parse(r.Server); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("--server must be a URL such as http://127.0.0.1:8080 or https://pace.example.org")
+	}
 	address := strings.TrimSuffix(r.Server, "/") + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()

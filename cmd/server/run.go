@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 func (c *cli) config(command string) func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	switch command {
 	case "validate":
-		return func(_ context.Context, out, _ io.Writer) (int, error) { return c.Validate.run(out) }
+		return func(ctx context.Context, out, _ io.Writer) (int, error) { return c.Validate.run(ctx, out) }
 	case "plan":
 		return func(ctx context.Context, out, _ io.Writer) (int, error) { return c.Plan.run(ctx, out) }
 	case "apply":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -24,12 +25,12 @@ Exit codes: 0 valid, 1 not valid or not readable.`
 }
 
 // run is the command `validate`.
-func (c validateCmd) run(out io.Writer) (int, error) {
-	system, err := c.system()
+func (c validateCmd) run(ctx context.Context, out io.Writer) (int, error) {
+	system, err := c.system(ctx)
 	if err != nil {
 		return exitError, err
 	}
-	files, stated, err := c.state(&system.Bounds)
+	files, stated, err := c.state(ctx, &system.Bounds)
 	if err != nil {
 		return exitError, err
 	}
@@ -58,14 +59,14 @@ func registered(stated policy.Config) map[string]policy.GroupState {
 }
 
 // system is the one that holds: shipped, or with what the file of --system states over it.
-func (c validateCmd) system() (*policy.System, error) {
+func (c validateCmd) system(ctx context.Context) (*policy.System, error) {
 	system, err := policy.NewSystem(policy.SystemConfig{
 		Generation: 1, Bounds: policy.ShippedBounds(), Defaults: policy.ShippedDefaults(), Actions: policy.ShippedActions(),
 	})
 	if err != nil || c.System == "" {
 		return system, err
 	}
-	files, stated, err := fileFlags{Files: []string{c.System}}.state(nil)
+	files, stated, err := fileFlags{Files: []string{c.System}}.state(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
