@@ -44,43 +44,56 @@ func continues(rest string) bool {
 // NamesID says which parts of an audit record name a person by his id: who, as the one who acted; what, as the one whom it
 // is about, or in what somebody wrote.
 func (r AuditRecord) NamesID(id string) (who, what bool) {
-	who = r.Actor == id
-	what = r.Target == id || strings.HasSuffix(r.Target, "/"+id) || MentionsID(r.Reason, id) ||
-		jsonNames(r.Before, id) || jsonNames(r.After, id)
-	return who, what
+	kind, _, _ := strings.Cut(r.Action, ".")
+	person := r.Target
+	switch kind {
+	case "ban": // of action/user
+		_, person, _ = strings.Cut(r.Target, "/")
+	case "group", "policy", "bounds", "defaults", "action", "generation", "person": // nobody's: a group's id may be a user's, too
+		person = ""
+	}
+	names := namesOf{id, kind == "policy" || kind == "bounds" || kind == "defaults" || kind == "action"}
+	what = person == id || MentionsID(r.Reason, id) || names.inJSON(r.Before) || names.inJSON(r.After)
+	return r.Actor == id, what
 }
 
-// jsonNames looks into a JSON text. One that has neither the id nor an escape in it need not be read.
-func jsonNames(text, id string) bool {
-	if !strings.Contains(text, id) && !strings.Contains(text, `\`) {
+// namesOf looks for a person in JSON texts.
+type namesOf struct {
+	id       string
+	document bool // words of ours and numbers, but for what people write
+}
+
+// inJSON looks into a JSON text. One that has neither the id nor an escape in it need not be read.
+func (n namesOf) inJSON(text string) bool {
+	if !strings.Contains(text, n.id) && !strings.Contains(text, `\`) {
 		return false
 	}
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
-		return strings.Contains(text, id)
+		return strings.Contains(text, n.id)
 	}
-	return valueNames("", value, id)
+	return n.inValue("", value)
 }
 
-func valueNames(key string, value any, id string) bool {
+func (n namesOf) inValue(key string, value any) bool {
 	switch v := value.(type) {
 	case string:
 		switch key {
 		case "note", "reason", NoticeTooSoon, NoticeTooMany:
-			return MentionsID(v, id)
-		case "group_id", "groups", "role", "roles", "exempt_roles", "cause", "action": // nobody's id
+			return MentionsID(v, n.id)
+		case "group_id", "groups", "role", "roles", "exempt_roles", "cause", "action", "locale": // nobody's id
 			return false
 		}
-		return v == id
+		return !n.document && v == n.id
 	case []any:
 		for _, item := range v {
-			if valueNames(key, item, id) {
+			if n.inValue(key, item) {
 				return true
 			}
 		}
 	case map[string]any:
 		for k, item := range v {
-			if valueNames(k, item, id) {
+			if n.inValue(k, item) {
 				return true
 			}
 		}

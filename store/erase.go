@@ -183,7 +183,7 @@ func (s *Store) documentsNaming(db *gorm.DB, userID string) (groups []string, er
 	err = db.Raw("SELECT group_id AS id, document FROM policy_versions WHERE "+s.dialect.holds("document")+" ORDER BY group_id",
 		userID).Scan(&rows).Error
 	for _, r := range rows {
-		if _, named := (policy.AuditRecord{After: r.Document}).NamesID(userID); named && !slices.Contains(groups, r.ID) {
+		if _, named := (policy.AuditRecord{Action: "policy.update", After: r.Document}).NamesID(userID); named && !slices.Contains(groups, r.ID) {
 			groups = append(groups, r.ID)
 		}
 	}

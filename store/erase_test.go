@@ -50,7 +50,7 @@ func nameEverywhere(t *testing.T, s *store.Store, id string) {
 
 func TestErasePerson(t *testing.T) {
 	t.Parallel()
-	for name, id := range map[string]string{"plain": "u1", "glob": "u*[a]?%_\\", "accents": "<周岚>"} {
+	for name, id := range map[string]string{"plain": "u1", "glob": "u*[a]?%_\\", "accents": "<周岚>", "id of a group": "g1", "word of the log": "person"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(b bed) { erases(b, id) })
