@@ -59,7 +59,7 @@ type fleetJob struct {
 	Unpaced      int64
 }
 
-const selectFleet = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,
+const selectFleetStatus = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,
 		count(CASE WHEN f.ended < f.asked THEN 1 END) AS shards, count(CASE WHEN f.done < f.asked THEN 1 END) AS "left",
 		sum(f.groups_done) AS groups, min(CASE WHEN f.ended < f.asked THEN f.ended ELSE j.number END) AS all_ended,
 		count(CASE WHEN (f.ended < f.asked OR f.asked = j.number) AND f.unpaced THEN 1 END) AS unpaced
@@ -70,7 +70,7 @@ const selectFleet = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_
 func (s *Store) FleetStatus(ctx context.Context) (status FleetStatus, err error) {
 	err = s.read(ctx, func(db *gorm.DB) error {
 		var row fleetJob
-		if err := one(db.Raw(selectFleet), &row); err != nil {
+		if err := one(db.Raw(selectFleetStatus), &row); err != nil {
 			return err
 		}
 		status = FleetStatus{

@@ -34,9 +34,9 @@ func (r *FleetReader) Close(ctx context.Context) {
 	r.conn = nil
 }
 
-const selectFleetPage = `SELECT g.id, g.archived_at IS NOT NULL, g.version, g.document, g.exemptions_version, g.exemptions_count,
-		s.generation, s.bounds_version, s.defaults_version
-	FROM groups AS g JOIN system AS s ON s.id = 1 WHERE g.shard = $1 AND g.id > $2 ORDER BY g.id LIMIT $3`
+const selectFleet = `SELECT g.id, g.archived_at IS NOT NULL, g.version, g.document, g.exemptions_version, g.exemptions_count,
+		s.generation, s.bounds_version, s.defaults_version, g.shard
+	FROM groups AS g JOIN system AS s ON s.id = 1 WHERE `
 
 // Page reads groups of one shard by id, archived ones too, as PublishPage does but without their locale. after is the
 // last id of the page before, "" at the start; the page that has fewer than limit rows is the last.
@@ -44,9 +44,22 @@ func (r *FleetReader) Page(ctx context.Context, shard uint8, after string, limit
 	if !r.store.dialect.postgres {
 		return r.store.publishRows(ctx, "g.shard = ? AND g.id > ? ORDER BY g.id LIMIT ?", shard, after, limit)
 	}
+	return r.read(ctx, "g.shard = $1 AND g.id > $2 ORDER BY g.id LIMIT $3", int16(shard), after, limit)
+}
+
+// After is Page over all shards, by shard and id.
+func (r *FleetReader) After(ctx context.Context, after string, limit int) ([]PublishRow, error) {
+	shard := HoldKey{GroupID: after}.shard()
+	if !r.store.dialect.postgres {
+		return r.store.publishRows(ctx, "(g.shard, g.id) > (?, ?) ORDER BY g.shard, g.id LIMIT ?", shard, after, limit)
+	}
+	return r.read(ctx, "(g.shard, g.id) > ($1, $2) ORDER BY g.shard, g.id LIMIT $3", int16(shard), after, limit) //nolint:gosec // -1 to 255
+}
+
+func (r *FleetReader) read(ctx context.Context, where string, shard int16, after string, limit int) ([]PublishRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(fleetPatience)*r.store.cfg.Timeout)
 	defer cancel()
-	rows, err := r.page(ctx, shard, after, limit)
+	rows, err := r.page(ctx, selectFleet+where, shard, after, limit)
 	if err != nil {
 		r.Close(ctx) // the next page takes a new connection
 		return nil, translate(err)
@@ -54,7 +67,7 @@ func (r *FleetReader) Page(ctx context.Context, shard uint8, after string, limit
 	return rows, nil
 }
 
-func (r *FleetReader) page(ctx context.Context, shard uint8, after string, limit int) ([]PublishRow, error) {
+func (r *FleetReader) page(ctx context.Context, query string, shard int16, after string, limit int) ([]PublishRow, error) {
 	if r.conn == nil {
 		conn, err := pgx.ConnectConfig(ctx, r.store.dialect.pgx.Copy())
 		if err != nil {
@@ -62,14 +75,14 @@ func (r *FleetReader) page(ctx context.Context, shard uint8, after string, limit
 		}
 		r.conn = conn
 	}
-	rows, err := r.conn.Query(ctx, selectFleetPage, int16(shard), after, limit)
+	rows, err := r.conn.Query(ctx, query, shard, after, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	out := make([]PublishRow, 0, limit)
 	for rows.Next() {
-		row, err := fleetRow(shard, rows.RawValues())
+		row, err := fleetRow(rows.RawValues())
 		if err != nil {
 			return nil, err
 		}
@@ -78,9 +91,12 @@ func (r *FleetReader) page(ctx context.Context, shard uint8, after string, limit
 	return out, rows.Err()
 }
 
-// fleetRow reads the columns of selectFleetPage in Postgres' binary form: scanning them one by one would cost as much as
+// fleetRow reads the columns of selectFleet in Postgres' binary form: scanning them one by one would cost as much as
 // all else that is done with a row.
-func fleetRow(shard uint8, raw [][]byte) (PublishRow, error) {
+func fleetRow(raw [][]byte) (PublishRow, error) {
+	if len(raw[9]) != 2 {
+		return PublishRow{}, fmt.Errorf("store: the shard of a group has %d bytes, not 2", len(raw[9]))
+	}
 	var n [6]int64
 	for i, column := range [6]int{2, 4, 5, 6, 7, 8} {
 		if len(raw[column]) != 8 {
@@ -89,7 +105,7 @@ func fleetRow(shard uint8, raw [][]byte) (PublishRow, error) {
 		n[i] = int64(binary.BigEndian.Uint64(raw[column])) //nolint:gosec // a bigint, as Postgres writes it
 	}
 	row := PublishRow{
-		GroupID: string(raw[0]), Shard: shard, Archived: raw[1][0] != 0, Version: n[0], ExemptionsVersion: n[1],
+		GroupID: string(raw[0]), Shard: raw[9][1], Archived: raw[1][0] != 0, Version: n[0], ExemptionsVersion: n[1],
 		ExemptionsCount: n[2], Counters: Counters{Generation: n[3], BoundsVersion: n[4], DefaultsVersion: n[5]},
 	}
 	row.Document, row.Err = readStored(row.GroupID, raw[3])

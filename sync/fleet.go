@@ -153,12 +153,25 @@ func (s *Sync) noteFleet(f store.FleetStatus) {
 	if status.Running && status.Rate > 0 {
 		status.Left = time.Duration(float64(status.About-status.Groups) / status.Rate * float64(time.Second))
 	}
-	s.report.fleet(status)
+	s.report.fleet(status, s.cfg.Now())
 	s.metrics.fleet(status)
 }
 
-func (r *report) fleet(f FleetStatus) {
+func (r *report) fleet(f FleetStatus, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if before := r.state.Fleet; f.Groups != before.Groups || f.Done != before.Done {
+		r.fleetMoved = now
+	}
 	r.state.Fleet = f
+}
+
+// fleetStands is how long a job may be without progress before others stop making room for it.
+const fleetStands = 3 * time.Second
+
+// fleetMoves says that a fleet job runs and gets on.
+func (r *report) fleetMoves(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.Fleet.Running && now.Sub(r.fleetMoved) < fleetStands
 }

@@ -17,6 +17,44 @@ type sight struct {
 	exempt map[string]enforce.StoredExemptions
 }
 
+// glance drops the rows whose every key in Redis is proven to be as it should be, and returns the others with the number
+// of keys of the dropped ones. Groups with named exemptions always stay: those are compared one by one.
+func (w *walk) glance(ctx context.Context, rows []store.PublishRow) (doubtful []store.PublishRow, keys int, err error) {
+	var glances []enforce.Glance
+	var asked []store.PublishRow
+	for _, row := range rows {
+		if row.Err != nil || row.ExemptionsVersion > 0 {
+			doubtful = append(doubtful, row)
+			continue
+		}
+		pubs, order, err := w.sync.compile(ctx, row)
+		if err != nil {
+			return nil, 0, fmt.Errorf("group %q: %w", row.GroupID, err)
+		}
+		g := enforce.Glance{Hashes: pubs, Absent: []string{w.sync.keys.Exempt(row.GroupID), w.sync.keys.ExemptV(row.GroupID)}}
+		for _, gone := range unpublished(w.sync, w.actions, row, pubs, order) {
+			g.Absent = append(g.Absent, gone.pub.Key)
+		}
+		glances, asked = append(glances, g), append(asked, row)
+	}
+	var held []bool
+	err = w.sync.call(ctx, func(ctx context.Context) (err error) {
+		held, err = w.sync.publisher.Glance(ctx, glances)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, row := range asked {
+		if held[i] {
+			keys += len(glances[i].Hashes)
+		} else {
+			doubtful = append(doubtful, row)
+		}
+	}
+	return doubtful, keys, nil
+}
+
 // see reads all of the groups from Redis.
 func (w *walk) see(ctx context.Context, groups []string) (sight, error) {
 	keys := make([]string, 0, len(groups)*(len(w.actions)+1))

@@ -13,7 +13,7 @@ import (
 	policysync "github.com/pacekeeper/pacekeeper/sync"
 )
 
-// cutter loses the last reply of pipelines that read hashes.
+// cutter loses the last reply of pipelines that read hashes, or glance at them.
 type cutter struct {
 	on *atomic.Bool
 }
@@ -23,7 +23,7 @@ func (c cutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return n
 func (c cutter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		if last := cmds[len(cmds)-1]; c.on.Load() && last.Name() == "hgetall" {
+		if last := cmds[len(cmds)-1]; c.on.Load() && (last.Name() == "hgetall" || last.Name() == "exists") {
 			last.SetErr(io.ErrUnexpectedEOF)
 		}
 		return err

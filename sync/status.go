@@ -72,11 +72,12 @@ const lagsKept = 1024
 
 // report gathers what Status tells. Safe for concurrent use.
 type report struct {
-	mu    sync.Mutex
-	lanes map[string]*LaneStatus
-	state Status
-	lags  []time.Duration
-	lagAt int
+	mu         sync.Mutex
+	lanes      map[string]*LaneStatus
+	state      Status
+	fleetMoved time.Time // when the fleet job was seen to get on
+	lags       []time.Duration
+	lagAt      int
 }
 
 func newReport() *report { return &report{lanes: map[string]*LaneStatus{}} }

@@ -1,10 +1,12 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,9 +19,10 @@ const (
 	exemptsALook = 20_000               // entries of exemptions in memory at once, of several groups
 	shardsALook  = 16                   // whose default hashes are read in one pipeline
 	longestRest  = 8 * time.Millisecond // between two looks: 10,000 groups rest at most 3.2 s
-	maxAhead     = 10_000               // groups ahead that are remembered; more are a restored backup of a very large fleet
-	maxLate      = 100_000              // keys behind that are remembered until the next pass
-	fewAhead     = 10                   // fewer keys ahead are drift, however few keys there are
+	waitForFleet = 50 * time.Millisecond
+	maxAhead     = 10_000  // groups ahead that are remembered; more are a restored backup of a very large fleet
+	maxLate      = 100_000 // keys behind that are remembered until the next pass
+	fewAhead     = 10      // fewer keys ahead are drift, however few keys there are
 )
 
 // walk is one pass of the reconciler over all groups.
@@ -29,6 +32,9 @@ type walk struct {
 	rests   bool // leave half of the time to others
 	survey  bool // count what is ahead, mend nothing
 
+	differs map[string]int // with survey: keys, mutes and bans by kind of drift
+
+	mu               sync.Mutex      // guards what follows while several looks are under way
 	lateBefore, late map[string]mark // what may have been on its way, in the pass before and in this
 	groups           share
 	defaults         share
@@ -76,25 +82,66 @@ func (w *walk) run(ctx context.Context) error {
 // restored says that the whole pass found Redis ahead of the database.
 func (w *walk) restored() bool { return w.groups.restored() || w.defaults.restored() }
 
+// walkGroups reads one page ahead. A walk that does not rest looks at several parts of a page at once.
 func (w *walk) walkGroups(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	pages, err := make(chan []store.PublishRow), error(nil)
+	go func() {
+		defer close(pages)
+		err = w.readGroups(ctx, pages)
+	}()
+	var trouble error
+	for rows := range pages {
+		if trouble == nil {
+			trouble = w.lookAll(ctx, rows)
+		}
+		if trouble != nil {
+			cancel() // and wait for the end of reading
+		}
+	}
+	cancel()
+	return cmp.Or(trouble, err)
+}
+
+func (w *walk) readGroups(ctx context.Context, pages chan<- []store.PublishRow) error {
+	reader := w.sync.store.FleetReader()
+	defer reader.Close(ctx)
 	after := ""
 	for {
-		rows, err := w.sync.store.PublishPage(ctx, nil, after, groupsAPage)
+		rows, err := reader.After(ctx, after, groupsAPage)
 		if err != nil {
 			return fmt.Errorf("read groups: %w", err)
 		}
-		for rest := rows; len(rest) > 0; {
-			n := lookLength(rest)
-			if err := w.rested(ctx, func() error { return w.look(ctx, rest[:n]) }); err != nil {
-				return err
+		if len(rows) > 0 {
+			after = rows[len(rows)-1].GroupID
+			select {
+			case pages <- rows:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			rest = rest[n:]
 		}
 		if len(rows) < groupsAPage {
 			return nil
 		}
-		after = rows[len(rows)-1].GroupID
 	}
+}
+
+// lookAll looks at the rows, part by part.
+func (w *walk) lookAll(ctx context.Context, rows []store.PublishRow) error {
+	var parts [][]store.PublishRow
+	for len(rows) > 0 {
+		n := lookLength(rows)
+		parts, rows = append(parts, rows[:n]), rows[n:]
+	}
+	if !w.rests {
+		return inParallel(len(parts), func(i int) error { return w.look(ctx, parts[i]) })
+	}
+	for _, part := range parts {
+		if err := w.rested(ctx, func() error { return w.look(ctx, part) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookLength is how many of the rows fit into one look.
@@ -107,8 +154,24 @@ func lookLength(rows []store.PublishRow) int {
 	return n
 }
 
-// look compares some groups, and looks again at those that differ before it mends them.
+// look compares some groups, and looks closer at those that may differ. Safe for concurrent use.
 func (w *walk) look(ctx context.Context, rows []store.PublishRow) error {
+	doubtful, keys, err := w.glance(ctx, rows)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.groups.keys += keys
+	w.done.Add(int64(len(rows) - len(doubtful)))
+	if len(doubtful) == 0 {
+		return nil
+	}
+	return w.lookCloser(ctx, doubtful)
+}
+
+// lookCloser compares groups key by key, and looks again at those that differ before it mends them.
+func (w *walk) lookCloser(ctx context.Context, rows []store.PublishRow) error {
 	groups := make([]string, len(rows))
 	for i, row := range rows {
 		groups[i] = row.GroupID
@@ -134,6 +197,7 @@ func (w *walk) look(ctx context.Context, rows []store.PublishRow) error {
 
 // setAside keeps what is ahead for the end of the pass, and returns the rest.
 func (w *walk) setAside(found []drift) (rest []drift) {
+	w.count(found)
 	var ahead []drift
 	for _, d := range found {
 		if d.kind == driftAhead {
@@ -151,6 +215,15 @@ func (w *walk) setAside(found []drift) (rest []drift) {
 		w.withhold = true
 	}
 	return rest
+}
+
+// count counts what differs, for a survey.
+func (w *walk) count(found []drift) {
+	for _, d := range found {
+		if w.survey && d.kind != offsetsMoved {
+			w.differs[d.kind]++
+		}
+	}
 }
 
 // walkDefaults compares the default hashes of all shards.
@@ -185,6 +258,7 @@ func (w *walk) noteHighest(ahead []drift) {
 }
 
 func (w *walk) setAsideDefaults(found []drift) (rest []drift) {
+	w.count(found)
 	for _, d := range found {
 		if d.kind == driftAhead {
 			w.defaults.ahead++
@@ -228,8 +302,14 @@ func (w *walk) wholeShards(ctx context.Context) (whole [enforce.Shards]bool, err
 	return whole, err
 }
 
-// rested runs fn, and then leaves the servers to others for as long as it took.
+// rested runs fn, and then leaves the servers to others for as long as it took. While a fleet job gets on it waits: the job
+// writes all that there is to compare.
 func (w *walk) rested(ctx context.Context, fn func() error) error {
+	for w.rests && w.sync.report.fleetMoves(w.sync.cfg.Now()) {
+		if !pause(ctx, waitForFleet) {
+			return ctx.Err()
+		}
+	}
 	began := w.sync.cfg.Now()
 	if err := fn(); err != nil || !w.rests {
 		return err

@@ -132,7 +132,10 @@ func (w *walk) missingBans(ctx context.Context, page []store.Ban) (missing []sto
 
 // mendHolds brings holds to Redis, which takes each only if it knows of no later one.
 func (w *walk) mendHolds(ctx context.Context, kind string, n int, bring func(int) (string, error)) error {
-	if w.withhold || w.survey {
+	if w.survey {
+		w.differs[kind] += n
+	}
+	if w.withhold || w.survey || n == 0 {
 		return nil
 	}
 	kinds := map[string][]string{}

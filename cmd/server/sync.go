@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
@@ -12,7 +14,8 @@ import (
 )
 
 type syncCmd struct {
-	BumpGeneration bumpCmd `cmd:"" help:"After the database was restored from a backup: let it prevail over what Redis has of later edits."`
+	Verify         struct{} `cmd:"" help:"Compare every field of every key in Redis with the database, changing nothing. Exit code 1 if anything differs."`
+	BumpGeneration bumpCmd  `cmd:"" help:"After the database was restored from a backup: let it prevail over what Redis has of later edits."`
 }
 
 type bumpCmd struct {
@@ -55,6 +58,34 @@ func openBench(s Settings, w World) (*bench, error) {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
+}
+
+// verifySync is the command `sync verify`.
+func verifySync(ctx context.Context, s Settings, w World) (err error) {
+	b, err := openBench(s, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	verdict, err := b.sync.Verify(ctx, func(groups int64) { fmt.Fprintf(w.Out, "compared %d groups\n", groups) })
+	if err != nil {
+		return fmt.Errorf("compare Redis with the database: %w", err)
+	}
+	total := 0
+	for _, kind := range slices.Sorted(maps.Keys(verdict.Differences)) {
+		if n := verdict.Differences[kind]; n > 0 {
+			fmt.Fprintf(w.Out, "%s: %d\n", kind, n)
+			total += n
+		}
+	}
+	if verdict.Waiting > 0 {
+		fmt.Fprintf(w.Out, "%d changes wait to be published: what they explain was not counted\n", verdict.Waiting)
+	}
+	fmt.Fprintf(w.Out, "%d differences in %d groups, %d keys\n", total, verdict.Groups, verdict.Keys)
+	if total > 0 {
+		return errors.New("Redis differs from the database: running servers mend it with the next pass of the reconciler")
+	}
+	return nil
 }
 
 // bumpGeneration is the command `sync bump-generation`.
