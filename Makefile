@@ -79,6 +79,10 @@ bench: prerequisites ## Measure and print the figures of docs/benchmarks.md (a q
 soak: prerequisites ## Edit and damage for SOAK=10m, then compare all (SOAK_SEED=… repeats one)
 	SOAK=$${SOAK:-10m} go test ./e2e -run '^TestSoak$$' -count=1 -v -timeout 24h
 
+.PHONY: bench-fleet
+bench-fleet: prerequisites ## Measure a fleet of a million groups (GROUPS=100000 for fewer; a quiet box, about 10 minutes)
+	@.ci/bench-fleet $(if $(filter command line,$(origin GROUPS)),$(GROUPS),1000000)
+
 .PHONY: ci
 ci: ## Everything that must hold before a change lands
 	.ci/run

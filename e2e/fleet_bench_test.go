@@ -14,6 +14,9 @@ import (
 	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 )
 
+// askEvery is how often a phase asks whether it is over.
+const askEvery = 50 * time.Millisecond
+
 // fleetPatience is how long one phase of the bench may take.
 const fleetPatience = 10 * time.Minute
 
@@ -51,8 +54,8 @@ func (f *fleetBench) measure() {
 	hash := f.hash()
 	peer := f.redisBenchmark()
 	alone := f.republish(2000, nil)
-	besides := f.republish(1000, f.edits())
-	flush := f.flush(f.edits())
+	besides := f.republish(1000, f.edits)
+	flush := f.flush(f.edits)
 	verify := f.verify()
 	encoding, bytes := f.layout()
 	hot := f.hot()
@@ -83,7 +86,9 @@ func (f *fleetBench) measure() {
 // TB is the benchmark as what helpers take.
 func (f *fleetBench) TB() testing.TB { return f.B }
 
-func (f *fleetBench) each(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(f.groups) }
+func (f *fleetBench) each(d time.Duration) float64 {
+	return float64(d.Nanoseconds()) / 1000 / float64(f.groups)
+}
 
 func ratio(a, b time.Duration) float64 { return a.Seconds() / b.Seconds() }
 
@@ -107,18 +112,18 @@ type run struct {
 }
 
 // republish sets the least interval of messages and measures until the fleet job has ended, perhaps beside edits.
-func (f *fleetBench) republish(least int, edits func() editTimes) run {
+func (f *fleetBench) republish(least int, edits func() func() editTimes) run {
 	bounds := f.server.call(f.B, http.MethodGet, "/v1/system/bounds", "").want(f.B, http.StatusOK)
 	delete(bounds.body, "version")
 	message := bounds.at("actions", "message", "min_interval_ms").(map[string]any)
 	message["min"] = least
 	var r run
-	done := f.during(edits, &r.edits)
 	r.usage = f.spent(func() {
 		f.server.call(f.B, http.MethodPut, "/v1/system/bounds", asJSON(bounds.body), "If-Match", "*").want(f.B, http.StatusOK)
+		stop := f.begin(edits)
 		f.ended(bounds.body)
+		r.edits = stop()
 	})
-	done()
 	return r
 }
 
@@ -131,7 +136,7 @@ func (f *fleetBench) ended(bounds map[string]any) {
 	})
 	f.await("the job has ended", func() bool {
 		got := f.server.call(f.B, http.MethodGet, "/v1/system/sync", "").want(f.B, http.StatusOK)
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(askEvery)
 		return got.at("fleet", "running") == false
 	})
 }
@@ -142,8 +147,7 @@ type flushRun struct {
 }
 
 // flush empties Redis and measures until all shards are whole again.
-func (f *fleetBench) flush(edits func() editTimes) (r flushRun) {
-	done := f.during(edits, &r.edits)
+func (f *fleetBench) flush(edits func() func() editTimes) (r flushRun) {
 	r.usage = f.spent(func() {
 		if err := f.redis.FlushAll(f.Context()).Err(); err != nil {
 			f.Fatal(err)
@@ -151,14 +155,15 @@ func (f *fleetBench) flush(edits func() editTimes) (r flushRun) {
 		began := time.Now()
 		f.await("noticed", func() bool { return f.redis.Exists(f.Context(), f.keys.Epoch(0)).Val() == 1 })
 		r.noticed = time.Since(began)
+		stop := f.begin(edits)
 		f.await("whole again", f.whole)
+		r.edits = stop()
 	})
-	done()
 	return r
 }
 
 func (f *fleetBench) whole() bool {
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(askEvery)
 	keys := make([]string, enforce.Shards)
 	for i := range keys {
 		keys[i] = f.keys.Epoch(uint8(i))

@@ -180,14 +180,16 @@ func (e editTimes) String() string {
 	}
 	slices.Sort(e.answered)
 	slices.Sort(e.asked)
-	at := func(all []time.Duration, percent int) float64 { return milliseconds(all[min(len(all)*percent/100, len(all)-1)]) }
+	at := func(all []time.Duration, percent int) float64 {
+		return milliseconds(all[min(len(all)*percent/100, len(all)-1)])
+	}
 	return fmt.Sprintf("p50 %.1f, p99 %.1f ms after the answer, p50 %.1f, p99 %.1f ms after the request (%d edits)",
 		at(e.answered, 50), at(e.answered, 99), at(e.asked, 50), at(e.asked, 99), len(e.asked))
 }
 
 const editEvery = 10 * time.Millisecond
 
-// edits makes single edits of groups all over the fleet, one after the other, until it is told to stop.
+// edits makes single edits of groups all over the fleet, one after the other, until what it returns is called.
 func (f *fleetBench) edits() func() editTimes {
 	var stop atomic.Bool
 	var times editTimes
@@ -233,11 +235,10 @@ func (f *fleetBench) edit(times *editTimes, id string, interval int) bool {
 	return true
 }
 
-// during starts edits, if there are any, and returns what ends them and keeps their times.
-func (f *fleetBench) during(stop func() editTimes, times *editTimes) func() {
-	return func() {
-		if stop != nil {
-			*times = stop()
-		}
+// begin starts edits, if there are any, and returns what ends them and answers their times.
+func (f *fleetBench) begin(edits func() func() editTimes) func() editTimes {
+	if edits == nil {
+		return func() editTimes { return editTimes{} }
 	}
+	return edits()
 }

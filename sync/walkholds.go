@@ -132,7 +132,7 @@ func (w *walk) missingBans(ctx context.Context, page []store.Ban) (missing []sto
 
 // mendHolds brings holds to Redis, which takes each only if it knows of no later one.
 func (w *walk) mendHolds(ctx context.Context, kind string, n int, bring func(int) (string, error)) error {
-	if w.survey {
+	if w.survey && n > 0 {
 		w.differs[kind] += n
 	}
 	if w.withhold || w.survey || n == 0 {
