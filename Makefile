@@ -83,6 +83,10 @@ soak: prerequisites ## Edit and damage for SOAK=10m, then compare all (SOAK_SEED
 bench-fleet: prerequisites ## Measure a fleet of a million groups (GROUPS=100000 for fewer; a quiet box, about 10 minutes)
 	@.ci/bench-fleet $(if $(filter command line,$(origin GROUPS)),$(GROUPS),1000000)
 
+.PHONY: bench-audit
+bench-audit: prerequisites ## Measure the audit log and apply, a million entries (a quiet box, about 5 minutes)
+	@.ci/bench-audit
+
 .PHONY: ci
 ci: ## Everything that must hold before a change lands
 	.ci/run

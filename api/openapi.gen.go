@@ -1928,6 +1928,12 @@ type RestoreVersionParams struct {
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ApplyPoliciesParams defines parameters for ApplyPolicies.
@@ -3740,6 +3746,21 @@ func (w *ServerInterfaceWrapper) RestoreVersion(ctx echo.Context) error {
 		}
 
 		params.PacekeeperReason = &PacekeeperReason
+	}
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
 	}
 
 	// Invoke the callback with all the unmarshaled arguments

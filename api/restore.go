@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -15,14 +17,25 @@ func (a *API) RestoreVersion(ctx context.Context, r RestoreVersionRequestObject)
 		return nil, err
 	}
 	prefer := parsePrefer(r.Params.Prefer)
-	record, changed, err := a.cfg.Store.RestorePolicy(ctx, w.Actor, r.GroupId, w.match, r.Version,
-		func(sys *policy.System, before, restored policy.Document) (policy.Document, error) {
-			doc := kept(sys, w.Role, before, restored)
-			if !prefer.strict {
-				return doc, nil
-			}
-			return unclamped(sys, doc)
-		})
+	key, err := once(ctx, r.Params.IdempotencyKey, fmt.Sprintf("restore %d of %s", r.Version, r.GroupId),
+		strconv.AppendBool(nil, prefer.strict))
+	if err != nil {
+		return nil, err
+	}
+	edit := func(sys *policy.System, before, restored policy.Document) (policy.Document, error) {
+		doc := kept(sys, w.Role, before, restored)
+		if !prefer.strict {
+			return doc, nil
+		}
+		return unclamped(sys, doc)
+	}
+	var record store.PolicyRecord
+	var changed bool
+	if key.Key == "" {
+		record, changed, err = a.cfg.Store.RestorePolicy(ctx, w.Actor, r.GroupId, w.match, r.Version, edit)
+	} else {
+		record, changed, err = a.cfg.Store.RestoreOnce(ctx, key, w.Actor, r.GroupId, w.match, r.Version, edit)
+	}
 	if err != nil {
 		return nil, a.stalePolicy(record, err)
 	}

@@ -70,6 +70,14 @@ func TestC38_RestoreByREST(t *testing.T) {
 	b.call("PUT", path, `{"actions":{"message":{"min_interval_ms":1000},"sms":{"min_interval_ms":5000}}}`, `If-Match: "4"`).want(200).is("version", "4")
 	b.call("GET", path+"/versions/3", "").want(200).is("kind", `"restore"`).is("reason", `"too slow"`)
 	b.call("GET", "/v1/audit-events?action=policy.restore", "").want(200).is("items/2", "null").is("items/1/role", `"group_admin"`)
+	for range 2 {
+		b.call("POST", path+"/versions/2/restore", "", `If-Match: "4"`, "Idempotency-Key: k1").want(200).is("version", "5")
+	}
+	b.call("POST", restore, "", "If-Match: *").want(200).is("version", "6")
+	b.call("POST", path+"/versions/2/restore", "", `If-Match: "4"`, "Idempotency-Key: k1").want(200).is("version", "5").
+		is("requested/actions/message/min_interval_ms", "9000")
+	b.call("POST", path+"/versions/2/restore", "", "If-Match: *", "Idempotency-Key: k1", "Prefer: handling=strict").want(422).
+		is("code", `"idempotency_key_reused"`)
 	b.call("POST", path+"/versions/9/restore", "", "If-Match: *").want(404)
 	b.call("DELETE", "/v1/groups/g1", "").want(200)
 	b.call("POST", restore, "", "If-Match: *").want(409)

@@ -1976,6 +1976,12 @@ type RestoreVersionParams struct {
 
 	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+
+	// IdempotencyKey Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+	// body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+	// `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+	// Nothing is kept of a request that was refused.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ApplyPoliciesParams defines parameters for ApplyPolicies.
@@ -6660,6 +6666,17 @@ func NewRestoreVersionRequest(server string, groupId GroupID, version Version, p
 			}
 
 			req.Header.Set("Pacekeeper-Reason", headerParam2)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam3 string
+
+			headerParam3, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam3)
 		}
 
 	}

@@ -74,7 +74,7 @@ func TestRefusalsStayFewUnderAttack(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for n := range 1000 {
-				s.NoteRefusal(refusal(strconv.Itoa(w)+"-"+strconv.Itoa(n)))
+				s.NoteRefusal(refusal(strconv.Itoa(w) + "-" + strconv.Itoa(n)))
 			}
 		})
 	}

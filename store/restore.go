@@ -23,6 +23,36 @@ func (s *Store) RestorePolicy(ctx context.Context, a Actor, groupID string, m Ma
 	return s.editPolicy(ctx, a, groupID, m, restoring(old, fn))
 }
 
+// restored is what is kept of a restore to answer it again.
+type restored struct{ Version int64 }
+
+// RestoreOnce is RestorePolicy for a request with an Idempotency-Key: sent again, it changes nothing and is answered with
+// the version that it made, whatever was saved since. CodeKeyReused besides.
+func (s *Store) RestoreOnce(ctx context.Context, o Once, a Actor, groupID string, m Match, version int64, fn RestoreEdit,
+) (r PolicyRecord, changed bool, err error) {
+	old, err := s.Version(ctx, groupID, version)
+	if err != nil {
+		return r, false, err
+	}
+	var done restored
+	err = s.write(ctx, func(t *tx) error {
+		done, err = once(t, o, func() (restored, error) {
+			r, changed, err = t.editPolicy(a, groupID, m, restoring(old, fn), s.dialect.forUpdate("g"))
+			return restored{r.Version}, err
+		})
+		return err
+	})
+	if err != nil || r.System != nil {
+		return r, changed && err == nil, err
+	}
+	if r, err = s.Policy(ctx, groupID); err != nil || r.Version == done.Version {
+		return r, false, err
+	}
+	r.Version = done.Version
+	r.Document, err = s.documentOf(ctx, groupID, done.Version)
+	return r, false, err
+}
+
 func restoring(old Version, fn RestoreEdit) policyEdit {
 	return policyEdit{
 		kind: "restore", action: "policy.restore", valid: &old.Document,
