@@ -8,6 +8,8 @@
 
 -- +goose Up
 DROP INDEX audit_by_group;
+DROP INDEX audit_unsealed;
+CREATE INDEX audit_unsealed ON audit_entries (at, id) WHERE seq IS NULL; -- the sealer's order
 ALTER TABLE audit_entries ADD COLUMN changed text;
 ALTER TABLE audit_entries ADD COLUMN who_erasure text;
 ALTER TABLE audit_entries ADD COLUMN what_erasure text;
@@ -48,6 +50,8 @@ DROP INDEX audit_by_role;
 DROP INDEX audit_by_actor;
 DROP INDEX audit_by_group;
 DROP INDEX audit_underived;
+DROP INDEX audit_unsealed;
+CREATE INDEX audit_unsealed ON audit_entries (id) WHERE seq IS NULL;
 -- +only postgres
 DROP INDEX audit_by_change;
 ALTER TABLE audit_entries ALTER COLUMN actor TYPE text COLLATE "default", ALTER COLUMN role TYPE text COLLATE "default",

@@ -18,6 +18,7 @@ type AuditExport struct {
 	row      headRow
 	after    int64 // the last number that was looked at
 	count    int64
+	ahead    <-chan pageRead // the page behind the last, being read; nil = none
 }
 
 // ExportAudit seals and begins an export; cursor and limit of the query are not looked at.
@@ -51,22 +52,54 @@ const (
 	pageBytes  = 4 << 20 // a page ends with the entry whose documents make it so long
 )
 
-// Next reads a page; an empty one is no end.
-func (x *AuditExport) Next(ctx context.Context) (page []policy.AuditRecord, err error) {
-	until := min(x.after+exportSpan, x.row.Seq)
-	args := append(append([]any{}, x.args...), x.after, until)
-	err = x.store.read(ctx, func(db *gorm.DB) error {
-		page, err = auditRecords(db, pageBytes, "WHERE "+x.where+" AND seq > ? AND seq <= ? ORDER BY seq", args...)
+// pageRead is a page, and the last number that it looked at.
+type pageRead struct {
+	page  []policy.AuditRecord
+	after int64
+	err   error
+}
+
+// Next reads a page; an empty one is no end. The page behind it is read meanwhile, under the same ctx.
+func (x *AuditExport) Next(ctx context.Context) ([]policy.AuditRecord, error) {
+	ahead := x.ahead
+	if ahead == nil {
+		ahead = x.begin(ctx)
+	}
+	x.ahead = nil
+	var got pageRead
+	select {
+	case got = <-ahead:
+	case <-ctx.Done():
+		return nil, translate(ctx.Err())
+	}
+	if got.err != nil {
+		return nil, got.err
+	}
+	x.after, x.count = got.after, x.count+int64(len(got.page))
+	if !x.Done() {
+		x.ahead = x.begin(ctx)
+	}
+	return got.page, nil
+}
+
+// begin reads the next page beside the caller. The answer waits for whoever takes it; nobody has to.
+func (x *AuditExport) begin(ctx context.Context) <-chan pageRead {
+	answer, after := make(chan pageRead, 1), x.after
+	x.store.work.Go(func() { answer <- x.read(ctx, after) })
+	return answer
+}
+
+func (x *AuditExport) read(ctx context.Context, after int64) (r pageRead) {
+	r.after = min(after+exportSpan, x.row.Seq)
+	args := append(append([]any{}, x.args...), after, r.after)
+	r.err = x.store.read(ctx, func(db *gorm.DB) (err error) {
+		r.page, err = auditRecords(db, pageBytes, "WHERE "+x.where+" AND seq > ? AND seq <= ? ORDER BY seq", args...)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if weight(r.page) >= pageBytes {
+		r.after = r.page[len(r.page)-1].Seq
 	}
-	x.after, x.count = until, x.count+int64(len(page))
-	if weight(page) >= pageBytes {
-		x.after = page[len(page)-1].Seq
-	}
-	return page, nil
+	return r
 }
 
 // underived stands for the changed fields of an entry that an older version sealed a moment ago.
