@@ -46,6 +46,8 @@ func walkSteps() []walkStep {
 		{"PreviewDefaults", "/v1/system/defaults/preview", "{defaults}", "", 0, 0, ""},
 		{"PutDefaults", "/v1/system/defaults", "{defaults}", "defaults.update", 1, 0, force},
 		{"PutAction", "/v1/system/actions/wave", `{"speech":true}`, "action.put", 1, 0, ""},
+		{"PlanPolicies", "/v1/policies/plan", `{"groups":{"g1":{"exemptions":{"u8":{"note":"x"}}}}}`, "", 0, 0, ""},
+		{"ApplyPolicies", "/v1/policies/apply?plan_token=*", `{"groups":{"g1":{"exemptions":{"u8":{"note":"x"}}}}}`, "exemption.add", 1, 0, ""},
 		{"CreateToken", "/v1/tokens", `{"name":"x","role":"gateway"}`, "token.create", 1, 1, ""},
 		{"RevokeToken", "/v1/tokens/{token}", "", "token.revoke", 1, 0, ""},
 		{"ArchiveGroup", group, "", "group.archive", 1, 0, ""},

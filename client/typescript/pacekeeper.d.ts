@@ -2792,6 +2792,14 @@ export interface operations {
                  * @example calmer%20evenings
                  */
                 "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+                /**
+                 * @description Any 1 to 255 printable characters, best a fresh UUID. For a day, the same request with the same key (path, query and
+                 *     body count, `If-Match` does not) changes nothing and gets the answer of the first; another one is 422
+                 *     `idempotency_key_reused`. Keys belong to the token that sent them. One that is under way makes the second wait.
+                 *     Nothing is kept of a request that was refused.
+                 * @example 7d0f6c1e-3f0e-4a55-9d0e-5b1d6f2f9a10
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
