@@ -150,28 +150,33 @@ func stateOf(t *testing.T, db *sql.DB) string {
 	for _, table := range []string{
 		"system", "bounds_versions", "defaults_versions", "groups", "policy_versions", "exemptions", "mutes", "bans", "tokens", "sessions",
 	} {
-		rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2, 3")
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, places := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			places[i] = &values[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(places...); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(&state, table, values)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
+		writeRows(t, db, &state, table)
 	}
 	return state.String()
+}
+
+func writeRows(t *testing.T, db *sql.DB, state *strings.Builder, table string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2, 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, places := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		places[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(state, table, values)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 }

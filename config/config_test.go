@@ -170,6 +170,7 @@ func TestFiles_ManyFaultsCostLittle(t *testing.T) {
 		t.Fatal(got)
 	}
 	once := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		for b.Loop() {
 			locate()
 		}

@@ -189,7 +189,7 @@ func (f *fleetBench) verify() (r verifyRun) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	var err error
 	r.usage = f.spent(func() { err = cmd.Run() })
-	r.usage.server += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	r.server += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	r.result = lines[len(lines)-1]
 	if err != nil {

@@ -37,9 +37,9 @@ type FleetStatus struct {
 	Left    int64     // of them, whose groups are not all in Redis
 	Groups  int64     // published by the present job or the last
 	About   int64     // groups that there are, roughly
-	Unpaced bool     // of the present job or the last
-	Ended   int64    // all askings up to this number have ended
-	Takers  []string // who is at work, sorted
+	Unpaced bool      // of the present job or the last
+	Ended   int64     // all askings up to this number have ended
+	Takers  []string  // who is at work, sorted
 }
 
 // Running says whether anything is left to do.

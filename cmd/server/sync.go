@@ -83,7 +83,7 @@ func verifySync(ctx context.Context, s Settings, w World) (err error) {
 	}
 	fmt.Fprintf(w.Out, "%d differences in %d groups, %d keys\n", total, verdict.Groups, verdict.Keys)
 	if total > 0 {
-		return errors.New("Redis differs from the database: running servers mend it with the next pass of the reconciler")
+		return errors.New("the database and Redis differ: running servers mend it with the next pass of the reconciler")
 	}
 	return nil
 }
