@@ -161,7 +161,7 @@ func writeRows(t *testing.T, db *sql.DB, state *strings.Builder, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
