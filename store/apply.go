@@ -55,18 +55,22 @@ func (s *Store) PlanConfig(ctx context.Context, in ConfigInput) (p ConfigPlan, e
 	if s.dialect.postgres {
 		options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	}
+	var state configState
 	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		state, err := s.readConfig(db, in, s.currentSystem)
-		if err == nil {
-			p, err = state.plan(in)
-		}
+		state, err = s.readConfig(db, in, s.currentSystem)
 		return err
 	}, options)
-	return p, translate(err)
+	if err != nil {
+		return p, translate(err)
+	}
+	return state.plan(in) // outside: the database ends transactions that rest for seconds
 }
 
 // plan makes the plan of a state, and its token.
 func (s configState) plan(in ConfigInput) (p ConfigPlan, err error) {
+	if err := s.fill(); err != nil {
+		return p, err
+	}
 	if p.ConfigPlan, err = in.Config.Plan(s.ConfigState, in.Prune); err != nil {
 		return p, err
 	}

@@ -26,10 +26,7 @@ func (s *Store) readConfig(db *gorm.DB, in ConfigInput, system func(*gorm.DB) (*
 	if err := st.readNamed(db, in); err != nil {
 		return st, err
 	}
-	if err := st.readWhole(db, in); err != nil {
-		return st, err
-	}
-	return st, st.fill()
+	return st, st.readWhole(db, in)
 }
 
 func (st configState) readGroups(db *gorm.DB, prune policy.ConfigPrune) error {
