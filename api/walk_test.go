@@ -41,6 +41,7 @@ func walkSteps() []walkStep {
 		{"LiftMute", group + "/mutes/u1", "", "mute.lift", 1, 0, ""},
 		{"LiftBan", group + "/bans/message/u1", "", "ban.lift", 1, 0, ""},
 		{"Check", group + "/check", `{"user_id":"u9","action":"message"}`, "", 0, 0, ""},
+		{"PreviewPolicy", group + "/policy/preview", `{"policy":{},"traffic":"calm"}`, "", 0, 0, ""},
 		{"PreviewBounds", "/v1/system/bounds/preview", "{bounds}", "", 0, 0, ""},
 		{"PutBounds", "/v1/system/bounds", "{bounds}", "bounds.update", 1, 0, force},
 		{"PreviewDefaults", "/v1/system/defaults/preview", "{defaults}", "", 0, 0, ""},
@@ -50,6 +51,8 @@ func walkSteps() []walkStep {
 		{"ApplyPolicies", "/v1/policies/apply?plan_token=*", `{"groups":{"g1":{"exemptions":{"u8":{"note":"x"}}}}}`, "exemption.add", 1, 0, ""},
 		{"CreateToken", "/v1/tokens", `{"name":"x","role":"gateway"}`, "token.create", 1, 1, ""},
 		{"RevokeToken", "/v1/tokens/{token}", "", "token.revoke", 1, 0, ""},
+		{"CreatePortalSession", "/v1/portal-sessions", `{"user_id":"u1","name":"Mei","groups":["g1"],"locale":"en"}`, "portal.create", 1, 1, ""},
+		{"RevokePortalSession", "/v1/portal-sessions/{portal}", "", "portal.revoke", 1, 0, ""},
 		{"ArchiveGroup", group, "", "group.archive", 1, 0, ""},
 		{"PutGroup", group, `{"name":"Tea house","locale":"en"}`, "group.unarchive", 1, 0, ""},
 	}
@@ -63,9 +66,14 @@ func (b *bed) walkWorld() *strings.Replacer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	portal, _, err := b.store.CreatePortalSession(b.t.Context(), store.Actor{Name: "tests", Role: "operator", Channel: "api"},
+		store.PortalInput{UserID: "u1", Groups: []string{"g1"}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 	bounds := withoutVersion(string(b.call("GET", "/v1/system/bounds", "").want(200).body))
 	return strings.NewReplacer(
-		"{token}", tok.ID, "{until}", time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "{defaults}", `{"time_zone":"Asia/Shanghai"}`,
+		"{token}", tok.ID, "{portal}", portal.ID, "{until}", time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "{defaults}", `{"time_zone":"Asia/Shanghai"}`,
 		"{bounds}", strings.Replace(bounds, `"exemptions_max":10000`, `"exemptions_max":9000`, 1),
 	)
 }
@@ -149,6 +157,7 @@ func stateOf(t *testing.T, db *sql.DB) string {
 	var state strings.Builder
 	for _, table := range []string{
 		"system", "bounds_versions", "defaults_versions", "groups", "policy_versions", "exemptions", "mutes", "bans", "tokens", "sessions",
+		"portal_sessions",
 	} {
 		writeRows(t, db, &state, table)
 	}

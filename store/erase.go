@@ -63,6 +63,7 @@ func mentions() []mention {
 		{"defaults_versions", "reason", true},
 		{"tokens", "name", false},
 		{"tokens", "created_by", false},
+		{"portal_sessions", "created_by", false},
 	}
 }
 
@@ -91,7 +92,9 @@ func (s *Store) tracesOf(ctx context.Context, userID string) (found Traces, entr
 }
 
 func (s *Store) countTraces(db *gorm.DB, userID string) (found Traces, err error) {
-	for table, count := range map[string]*int64{"exemptions": &found.Exemptions, "mutes": &found.Mutes, "bans": &found.Bans} {
+	for table, count := range map[string]*int64{
+		"exemptions": &found.Exemptions, "mutes": &found.Mutes, "bans": &found.Bans, "portal_sessions": &found.Sessions,
+	} {
 		if err := one(db.Raw("SELECT count(*) FROM "+table+" WHERE user_id = ?", userID), count); err != nil {
 			return found, err
 		}
@@ -111,7 +114,7 @@ func (s *Store) countTraces(db *gorm.DB, userID string) (found Traces, err error
 	if err != nil {
 		return found, err
 	}
-	found.Mentions, found.Sessions = found.Mentions+int64(len(kept)), int64(len(sessions))
+	found.Mentions, found.Sessions = found.Mentions+int64(len(kept)), found.Sessions+int64(len(sessions))
 	found.Documents, err = s.documentsNaming(db, userID)
 	return found, err
 }

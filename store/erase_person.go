@@ -71,7 +71,7 @@ func (t *tx) eraseRows(userID string) (erased Traces, err error) {
 	if erased.Exemptions, err = t.eraseExemptions(userID); err != nil {
 		return erased, err
 	}
-	for table, count := range map[string]*int64{"mutes": &erased.Mutes, "bans": &erased.Bans} {
+	for table, count := range map[string]*int64{"mutes": &erased.Mutes, "bans": &erased.Bans, "portal_sessions": &erased.Sessions} {
 		done := t.Exec("DELETE FROM "+table+" WHERE user_id = ?", userID)
 		if done.Error != nil {
 			return erased, done.Error
@@ -115,7 +115,7 @@ func (t *tx) eraseKept(userID string, erased *Traces) error {
 			return err
 		}
 	}
-	erased.Sessions, erased.Mentions = int64(len(sessions)), erased.Mentions+int64(len(keys))
+	erased.Sessions, erased.Mentions = erased.Sessions+int64(len(sessions)), erased.Mentions+int64(len(keys))
 	return nil
 }
 

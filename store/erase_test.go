@@ -35,6 +35,8 @@ func nameEverywhere(t *testing.T, s *store.Store, id string) {
 		fail(err)
 		_, err = s.PutMute(ctx, actor(), "g2", user, any, store.MuteInput{EndMS: inMinutes(9)})
 		fail(err)
+		_, _, err = s.CreatePortalSession(ctx, actor(), store.PortalInput{UserID: user, Groups: []string{"g1"}})
+		fail(err)
 	}
 	apply(t, s, "1-1", event(id, inMinutes(0), inMinutes(9)))
 	_, err := s.PutExemption(ctx, himself, "g2", any, store.Exemption{UserID: "other", Note: "a friend of " + id + "."})
@@ -63,7 +65,7 @@ func erases(b bed, id string) {
 	ctx := t.Context()
 	nameEverywhere(t, s, id)
 	found := must(s.TracesOf(ctx, id))(t)
-	want := store.Traces{Exemptions: 1, Mutes: 2, Bans: 1, Sessions: 1, Mentions: 5, Entries: 6}
+	want := store.Traces{Exemptions: 1, Mutes: 2, Bans: 1, Sessions: 2, Mentions: 5, Entries: 7}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Fatal(diff)
 	}
@@ -75,7 +77,7 @@ func erases(b bed, id string) {
 		t.Errorf("left: %+v", left)
 	}
 	v := must(s.VerifyAudit(ctx, before.Head.String()))(t)
-	if !v.OK || v.Erased != 6 || len(v.Erasures) != 6 || v.Entries != before.Entries+1 {
+	if !v.OK || v.Erased != 7 || len(v.Erasures) != 7 || v.Entries != before.Entries+1 {
 		t.Errorf("verdict %+v %+v", v, v.FirstBad)
 	}
 	for _, e := range must(s.ListAudit(ctx, store.AuditQuery{}))(t).Items {
@@ -84,7 +86,7 @@ func erases(b bed, id string) {
 		}
 	}
 	newest := must(s.ListAudit(ctx, store.AuditQuery{Limit: 1}))(t).Items[0]
-	if newest.Action != policy.AuditErase || newest.Target != "person" || !strings.Contains(newest.After, `"entries":6`) {
+	if newest.Action != policy.AuditErase || newest.Target != "person" || !strings.Contains(newest.After, `"entries":7`) {
 		t.Errorf("the erasure says %+v", newest)
 	}
 	keepsOthers(t, s, id)
