@@ -1,7 +1,9 @@
 package browser_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -182,4 +184,80 @@ func TestASessionThatEndsMeanwhileLosesNothing(t *testing.T) {
 	if reason, wait := s.check("mei"); reason != "refused_interval" || wait < 5000 {
 		t.Errorf("Redis says %s, %v ms", reason, wait)
 	}
+}
+
+func TestAPortalLinkLeadsFromTheChatToTheGroup(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.group("")
+	made := s.call(http.MethodPost, "/v1/portal-sessions", `{"user_id":"u17","name":"Mei","groups":["tea"],"locale":"en"}`, http.StatusCreated)
+	link := strings.TrimPrefix(made["url"].(string), s.url)
+	w := s.window(phone)
+	w.open(link) // a link preview: uses nothing up
+	w.open(link)
+	w.has("Open your groups")
+	w.away("form button")
+	w.has("Members may send one message every 2 s")
+	w.fill("message-gap", "8")
+	w.away(".savebar .primary")
+	w.has("Version 1, live")
+	s.check("mei")
+	if reason, wait := s.check("mei"); reason != "refused_interval" || wait < 7000 {
+		t.Errorf("Redis says %s, %v ms", reason, wait)
+	}
+	w.sane()
+	again := s.window(phone)
+	again.open(link)
+	again.away("form button")
+	again.has("This link was used already")
+	s.call(http.MethodDelete, "/v1/portal-sessions/"+made["id"].(string), "", http.StatusNoContent)
+	w.open("/groups/tea")
+	w.has("Access token")
+}
+
+func TestAMuteIsLiftedFromThePage(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.group("")
+	s.call(http.MethodPut, "/v1/groups/tea/mutes/rafi", `{"for_ms":3600000}`, http.StatusOK, "Prefer", "wait=5")
+	if reason, _ := s.check("rafi"); reason != "refused_muted" {
+		t.Fatalf("Redis says %s", reason)
+	}
+	w := s.window(phone)
+	w.signIn(operator, "/groups/tea/members")
+	w.has("rafi")
+	w.away("[name=lift][value=rafi]")
+	w.has("rafi may speak again")
+	eventually(t, "Redis lets rafi speak", func() bool {
+		reason, _ := s.check("rafi")
+		return reason == "allowed"
+	})
+	w.sane()
+}
+
+func TestC38_ARestoreTellsWhatANewerBoundHoldsBack(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.group(`{"actions":{"message":{"min_interval_ms":1000}}}`)
+	s.save(`{"actions":{"message":{"min_interval_ms":9000}}}`)
+	bounds := s.call(http.MethodGet, "/v1/system/bounds", "", http.StatusOK)
+	delete(bounds, "version")
+	bounds["actions"].(map[string]any)["message"].(map[string]any)["min_interval_ms"] = map[string]any{"min": 3000, "max": 10000}
+	body, err := json.Marshal(bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.call(http.MethodPut, "/v1/system/bounds", string(body), http.StatusOK, "If-Match", "*")
+	w := s.window(desktop)
+	w.signIn(operator, "/groups/tea/history")
+	w.away("[aria-label='Restore version 1']")
+	w.has("stays at 3 s")
+	w.away("form .primary")
+	w.has("Version 1 is restored as version 3")
+	eventually(t, "Redis holds messages to one each 3 s", func() bool {
+		s.check("mei")
+		reason, wait := s.check("mei")
+		return reason == "refused_interval" && wait > 2000 && wait <= 3000
+	})
+	w.sane()
 }

@@ -76,6 +76,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	s := serve(t)
 	s.group(`{"actions":{"message":{"min_interval_ms":500}},"notices":{"en":{"too_soon":"Slowly: {wait}"}}}`)
 	s.call(http.MethodPut, "/v1/groups/tea/exemptions/mei", `{"note":"guest"}`, http.StatusCreated)
+	s.call(http.MethodPut, "/v1/groups/tea/mutes/rafi", `{"for_ms":3600000,"reason":"asked to"}`, http.StatusOK)
 	auditor := s.token("auditor", "")
 	for _, lang := range []string{"en", "zh"} {
 		for size, width := range map[string]int64{"phone": phone, "desktop": desktop} {
@@ -105,6 +106,14 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			w.click("#discard")
 			w.wait("document.getElementById('leave').open")
 			w.look(name("settings-leave"))
+			w.open("/groups/tea/members")
+			w.look(name("members"))
+			w.open("/groups/tea/history")
+			w.look(name("history"))
+			w.open("/groups/tea/history/1/restore")
+			w.look(name("restore"))
+			w.open("/portal/0000")
+			w.look(name("portal"))
 			reader := s.window(width)
 			reader.speak(lang)
 			reader.signIn(auditor, "/groups/tea")

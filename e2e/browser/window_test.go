@@ -35,10 +35,26 @@ func (s *server) window(width int64) *window {
 	s.t.Cleanup(stop)
 	w := &window{server: s, ctx: ctx}
 	w.do(chromedp.EmulateViewport(width, 900))
+	w.leaveAnyway()
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}); err != nil {
 		s.t.Fatal(err)
 	}
 	return w
+}
+
+// leaveAnyway answers the browser's own question whether to leave a page with unsaved changes.
+func (w *window) leaveAnyway() {
+	w.t.Helper()
+	err := chromedp.Listen(w.ctx, func(event any) {
+		if _, asks := event.(*page.EventJavascriptDialogOpening); asks {
+			go func() {
+				_, _ = chromedp.Call(w.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			}()
+		}
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *window) do(actions ...chromedp.Action[chromedp.Void]) {
