@@ -114,9 +114,13 @@ func TestC37_OneOfTenThousandIsPublishedAlone(t *testing.T) {
 		rdb, count := at.counted(t)
 		a := prepare(t, at, rdb, rarely, alone).run(t).ready(t)
 		a.group(t, "g1")
-		a.exemptMany(t, 10_000, "guest")
+		many := 10_000
+		if !strings.HasPrefix(at.url, "postgres") {
+			many = 1000 // SQLite under the race detector takes minutes for more
+		}
+		a.exemptMany(t, many, "guest")
 		at.asInDatabase(t, a)
-		if count.bytes.Load() < 10_000 {
+		if count.bytes.Load() < 4*int64(many) {
 			t.Fatalf("the whole set is %d bytes", count.bytes.Load())
 		}
 		later := store.Exemption{UserID: "u8", ExpiresAt: time.Now().Add(time.Hour)}
