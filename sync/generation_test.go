@@ -21,20 +21,21 @@ func TestNewGenerationPutsAllBack(t *testing.T) {
 	a := start(t, at, rarely)
 	eventually(t, "the first comparison is over", func() bool { return !a.Status().Reconcile.At.IsZero() })
 	a.group(t, "g1")
-	if _, err := a.store.PutExemption(t.Context(), operator, "g1", store.Anything(), store.Exemption{UserID: "early"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.store.PutExemption(t.Context(), operator, "g1", store.Anything(), store.Exemption{UserID: "late"}); err != nil {
-		t.Fatal(err)
+	a.group(t, "g2")
+	for _, e := range [][2]string{{"g1", "early"}, {"g1", "late"}, {"g2", "late"}} {
+		if _, err := a.store.PutExemption(t.Context(), operator, e[0], store.Anything(), store.Exemption{UserID: e[1]}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	a.live(t, a.save(t, "g1", `{"actions": {"like": {"min_interval_ms": 3000}}}`))
-	exempt := func() []string { return at.rdb.ZRange(t.Context(), at.keys.Exempt("g1"), 0, -1).Val() }
-	eventually(t, "both are exempt", func() bool { return len(exempt()) == 2 })
+	exempt := func(group string) []string { return at.rdb.ZRange(t.Context(), at.keys.Exempt(group), 0, -1).Val() }
+	eventually(t, "all are exempt", func() bool { return len(exempt("g1")) == 2 && len(exempt("g2")) == 1 })
 
 	withSQL(t, at, func(db *sql.DB) error {
 		for _, statement := range []string{
 			"UPDATE groups SET document = '{}', version = 0, exemptions_version = 1, exemptions_count = 1 WHERE id = 'g1'",
-			"DELETE FROM exemptions WHERE user_id = 'late'", "DELETE FROM exemption_changes WHERE version > 1",
+			"UPDATE groups SET exemptions_version = 0, exemptions_count = 0 WHERE id = 'g2'",
+			"DELETE FROM exemptions WHERE user_id = 'late'", "DELETE FROM exemption_changes WHERE user_id = 'late'",
 		} {
 			if _, err := db.ExecContext(t.Context(), statement); err != nil {
 				return err
@@ -48,7 +49,9 @@ func TestNewGenerationPutsAllBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the late policy is withdrawn", func() bool { return at.field(t, at.keys.Policy("like", "g1"), "deleted") == "1" })
-	eventually(t, "the late exemption is gone", func() bool { return cmp.Equal(exempt(), []string{"early"}) })
+	eventually(t, "the late exemptions are gone", func() bool {
+		return cmp.Equal(exempt("g1"), []string{"early"}) && len(exempt("g2")) == 0
+	})
 }
 
 // TestLanesTellOfTheEnd kills the database of an instance that has nothing to do: when it is back no lane says otherwise.

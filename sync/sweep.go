@@ -154,34 +154,6 @@ func (w *sweep) page(ctx context.Context, rows []store.PublishRow) error {
 	return w.exemptions(ctx, rows)
 }
 
-// exemptions publishes the collections of a page, so many at once as memory should hold.
-func (w *sweep) exemptions(ctx context.Context, rows []store.PublishRow) error {
-	for len(rows) > 0 {
-		var groups []string
-		n := lookLength(rows)
-		for _, row := range rows[:n] {
-			if row.Err == nil && row.ExemptionsVersion > 0 {
-				groups = append(groups, row.GroupID)
-			}
-		}
-		rows = rows[n:]
-		if len(groups) == 0 {
-			continue
-		}
-		sets, err := w.sync.store.ExemptionSets(ctx, groups)
-		if err != nil {
-			return fmt.Errorf("read exemptions: %w", err)
-		}
-		if err := w.sync.publishSets(ctx, sets); err != nil {
-			return err
-		}
-		if err := w.rest(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (w *sweep) round() int {
 	if w.unpaced {
 		return callsARound
