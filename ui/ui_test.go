@@ -22,6 +22,7 @@ import (
 type fixture struct {
 	t        testing.TB
 	store    *store.Store
+	pages    *ui.UI
 	server   *httptest.Server
 	operator string
 	clock    atomic.Int64 // added to the real time, ns
@@ -45,7 +46,8 @@ func postgres(tb testing.TB) string {
 func newFixture(tb testing.TB, databaseURL string) *fixture {
 	tb.Helper()
 	f := &fixture{t: tb, store: pgtest.Open(tb, databaseURL)}
-	pages, err := ui.New(ui.Config{
+	var err error
+	f.pages, err = ui.New(ui.Config{
 		Store: f.store, Sessions: f.store.Sessions(), Secure: true,
 		Now:   func() time.Time { return time.Now().Add(time.Duration(f.clock.Load())) },
 		NewID: func() string { return "request" }, Log: slog.New(slog.DiscardHandler),
@@ -53,7 +55,7 @@ func newFixture(tb testing.TB, databaseURL string) *fixture {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f.server = httptest.NewTLSServer(pages)
+	f.server = httptest.NewTLSServer(f.pages)
 	tb.Cleanup(f.server.Close)
 	if f.operator, _, err = f.store.BootstrapOperator(tb.Context(), ""); err != nil {
 		tb.Fatal(err)

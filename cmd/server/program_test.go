@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 )
@@ -12,21 +13,29 @@ import (
 // startProgram runs an embedded program on a free port until the test ends.
 func startProgram(tb testing.TB, dir string) *Program {
 	tb.Helper()
+	p, _ := runProgram(tb, Settings{Addr: "127.0.0.1:0", RedisPrefix: "pk", DataDir: dir})
+	return p
+}
+
+// runProgram runs a program until it is ready, and on until it is stopped or the test ends.
+func runProgram(tb testing.TB, s Settings) (p *Program, stop func()) {
+	tb.Helper()
 	w := world(func(string) string { return "" }, io.Discard, slog.New(slog.DiscardHandler))
-	ctx, stop := context.WithCancel(context.Background())
-	p, err := newProgram(ctx, Settings{Addr: "127.0.0.1:0", RedisPrefix: "pk", DataDir: dir}, w)
+	ctx, cancel := context.WithCancel(context.Background())
+	p, err := newProgram(ctx, s, w)
 	if err != nil {
-		stop()
+		cancel()
 		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
-	tb.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			tb.Error(err)
 		}
 	})
+	tb.Cleanup(stop)
 	deadline := time.Now().Add(time.Minute)
 	for p.Ready(ctx) != nil {
 		if time.Now().After(deadline) {
@@ -34,7 +43,7 @@ func startProgram(tb testing.TB, dir string) *Program {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return p
+	return p, stop
 }
 
 func TestProgramIsAValueThatCanBeStarted(t *testing.T) {
