@@ -16,6 +16,7 @@ const hexDigits = "0123456789abcdef"
 // Keys builds every key that Pacekeeper uses in Redis; no key is built anywhere else. Immutable.
 type Keys struct {
 	prefix string
+	heads  *[Shards]string // of the keys of each shard: prefix:{s1f}:
 }
 
 // NewKeys makes the keys under an application prefix; "" is DefaultPrefix.
@@ -23,8 +24,14 @@ func NewKeys(prefix string) Keys {
 	if prefix == "" {
 		prefix = DefaultPrefix
 	}
-	return Keys{prefix: prefix}
+	k := Keys{prefix: prefix, heads: &[Shards]string{}}
+	for i := range k.heads {
+		k.heads[i] = prefix + ":" + ShardTag(uint8(i)) + ":"
+	}
+	return k
 }
+
+func (k Keys) head(group string) string { return k.heads[Shard(group)] }
 
 // Shard is the shard of a group: CRC-32 (IEEE) of the id's bytes mod 256.
 func Shard(id string) uint8 { return uint8(crc32.ChecksumIEEE([]byte(id))) } //nolint:gosec // mod 256 is meant
@@ -36,7 +43,7 @@ func ShardTag(shard uint8) string {
 
 // Policy is the hash of one action's compiled policy of a group.
 func (k Keys) Policy(action, group string) string {
-	return k.grouped("policy:"+action+"|", group)
+	return k.head(group) + "policy:" + action + "|" + group
 }
 
 // Default is the hash of one action's compiled defaults; every shard has one.
@@ -53,12 +60,12 @@ func (k Keys) Notice(group string) string { return k.grouped("notice:", group) }
 
 // State is the packed state of one member's attempts at one action.
 func (k Keys) State(action, group, user string) string {
-	return k.prefix + ":" + ShardTag(Shard(group)) + ":state:" + action + "|" + group + "|" + user
+	return k.head(group) + "state:" + action + "|" + group + "|" + user
 }
 
 // Member is the packed record of one member's strikes and mute.
 func (k Keys) Member(group, user string) string {
-	return k.prefix + ":" + ShardTag(Shard(group)) + ":member:" + group + "|" + user
+	return k.head(group) + "member:" + group + "|" + user
 }
 
 // Muted is the sorted set of a group's muted members: user → end ms.
@@ -73,11 +80,9 @@ func (k Keys) Epoch(shard uint8) string { return k.sharded(shard, "epoch") }
 // Never is a key that nothing ever writes, for asking whether a shard takes writes.
 func (k Keys) Never(shard uint8) string { return k.sharded(shard, "never") }
 
-func (k Keys) grouped(kind, group string) string { return k.sharded(Shard(group), kind+group) }
+func (k Keys) grouped(kind, group string) string { return k.head(group) + kind + group }
 
-func (k Keys) sharded(shard uint8, rest string) string {
-	return k.prefix + ":" + ShardTag(shard) + ":" + rest
-}
+func (k Keys) sharded(shard uint8, rest string) string { return k.heads[shard] + rest }
 
 // parseState takes a state key apart; ids hold no |, so the parts are exact.
 func (k Keys) parseState(key string) (action, group, user string, ok bool) {

@@ -3,7 +3,6 @@ package enforce
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -57,17 +56,11 @@ func (p *Publisher) Publish(ctx context.Context, shard uint8, pubs []Publication
 	if len(pubs) == 0 {
 		return nil, nil
 	}
-	names := commonNames(pubs)
-	keys, args := make([]string, len(pubs)), make([]any, 0, 1+len(names)/2+len(pubs)*(2+len(names)/2))
-	args = append(args, len(names)/2)
-	for i := 0; i < len(names); i += 2 {
-		args = append(args, &names[i])
-	}
+	keys := make([]string, len(pubs))
 	for i := range pubs {
 		keys[i] = pubs[i].Key
-		args = pubs[i].appendArgs(args, names)
 	}
-	raw, err := p.scripts.publish.Run(ctx, p.rdb, keys, args...).Int64Slice()
+	raw, err := p.scripts.publish.Run(ctx, p.rdb, keys, publishArgs(pubs)...).Int64Slice()
 	if err != nil {
 		return nil, fmt.Errorf("publish to shard %d: %w", shard, err)
 	}
@@ -76,57 +69,6 @@ func (p *Publisher) Publish(ctx context.Context, shard uint8, pubs []Publication
 		results[i] = Result(n)
 	}
 	return results, nil
-}
-
-// commonNames answers a hash that has the fields of most of the publications, as far as the first tells; nil = there is
-// none. They are sent once a call.
-func commonNames(pubs []Publication) Hash {
-	for i := range pubs {
-		if !pubs[i].Delete {
-			return pubs[i].Hash
-		}
-	}
-	return nil
-}
-
-// appendArgs appends the publication as publish.lua takes it: values alone if it has the fields of names. The words go as
-// pointers, which an interface holds as they are; a string would be copied for each.
-func (pub *Publication) appendArgs(args []any, names Hash) []any {
-	hash, seen := pub.Hash, ""
-	if pub.Repair {
-		seen = itoa(pub.Seen)
-	}
-	if !pub.Delete && hash.hasFieldsOf(names) {
-		args = append(args, 0, seen)
-		for i := 1; i < len(hash); i += 2 {
-			args = append(args, &hash[i])
-		}
-		return args
-	}
-	head := &[4]string{itoa(pub.Order), hash.Get("digest"), hash.Get("format"), hash.Get("next_offset_at")}
-	if pub.Delete {
-		hash, head[1], head[3] = tombstone(pub.Order), "", ""
-	}
-	if head[2] == "" {
-		head[2] = strconv.Itoa(HashFormat)
-	}
-	args = append(args, len(hash), seen, &head[0], &head[1], &head[2], &head[3])
-	for i := range hash {
-		args = append(args, &hash[i])
-	}
-	return args
-}
-
-func (h Hash) hasFieldsOf(names Hash) bool {
-	if len(h) != len(names) {
-		return false
-	}
-	for i := 0; i < len(h); i += 2 {
-		if h[i] != names[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // PublishExemptions replaces a group's named exemptions in one guarded call; order is that of the collection. At the

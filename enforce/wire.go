@@ -37,15 +37,19 @@ const (
 // EncodeProgram packs a compiled policy as the scripts run it: at most 63 bytes, of which 6 for each step of the ladder.
 // Numbers beyond what a field holds are cut to its largest; steps beyond policy.MaxSteps are left out.
 func EncodeProgram(c policy.Compiled) []byte {
-	b := make([]byte, 0, programHead+programMore+programStep*policy.MaxSteps)
-	b = append(b, programAlgorithm(c), programFlags(c))
+	return appendProgram(make([]byte, 0, programHead+programMore+programStep*policy.MaxSteps), c)
+}
+
+func appendProgram(b []byte, c policy.Compiled) []byte {
+	algorithm := programAlgorithm(c)
+	b = append(b, algorithm, programFlags(c))
 	b = appendUint(b, c.MinIntervalMS, 4)
 	b = appendUint(b, c.Limit, 2)
 	b = appendUint(b, c.PeriodMS, 4)
 	b = appendUint(b, c.Version, 5)
 	b = appendUint(b, c.BanForMS, 4)
 	b = appendUint(b, c.ForgiveOneEveryMS, 4)
-	if b[0] == programCounter {
+	if algorithm == programCounter {
 		b = appendUint(b, c.Buckets, programMore)
 	}
 	for _, s := range c.Ladder[:min(len(c.Ladder), policy.MaxSteps)] {

@@ -62,6 +62,13 @@ func BenchmarkResolveCompile(b *testing.B) {
 				s.Compile(e, "message", 3, s.Order(3))
 			}
 		})
+		b.Run(name+"/compiler", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c := s.Compiler(d)
+				c.Compile("message", 3, s.Order(3))
+			}
+		})
 	}
 }
 

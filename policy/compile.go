@@ -10,6 +10,10 @@ func (s *System) Compile(e Effective, action string, version, order int64) Compi
 		c.Version, c.Order = version, order
 		return c
 	}
+	return s.compiled(&e, &a, action, version, order)
+}
+
+func (s *System) compiled(e *Effective, a *Action, action string, version, order int64) Compiled {
 	c := Compiled{
 		Action:        action,
 		Version:       version,
@@ -35,6 +39,35 @@ func (s *System) Compile(e Effective, action string, version, order int64) Compi
 		c.Ladder, c.ForgiveOneEveryMS = e.Ladder, e.ForgiveOneEveryMS
 	}
 	return c
+}
+
+// Compiler compiles the actions of one document without the report and the whole picture that Resolve makes: what it
+// compiles is what Compile makes of that. Not safe for concurrent use.
+type Compiler struct {
+	system *System
+	stated map[string]ActionDocument
+	shared Effective // of the defaults: Actions
+}
+
+// Compiler makes one for a document. What it compiles may share memory with the document.
+func (s *System) Compiler(d Document) Compiler {
+	r := resolver{silent: true}
+	return Compiler{system: s, stated: d.Actions, shared: r.shared(s, &d)}
+}
+
+// Notices are the document's notices over those of the defaults.
+func (c *Compiler) Notices() map[string]map[string]string { return c.shared.Notices }
+
+// Compile is Compile of what Resolve makes of the document.
+func (c *Compiler) Compile(action string, version, order int64) Compiled {
+	base, registered := c.system.base.Actions[action]
+	d, stated := c.stated[action]
+	if !stated || !registered {
+		return c.system.Compile(c.shared, action, version, order)
+	}
+	r := resolver{silent: true}
+	a := r.action(action, &d, base, c.system.bounds[action])
+	return c.system.compiled(&c.shared, &a, action, version, order)
 }
 
 // CompileDefault makes the form that scripts read where a group has no policy of its own: version 0, the order of the

@@ -19,13 +19,21 @@ const (
 // enabled: false, soft) leaves the defaults' value of that key in force; a role that operators have removed exempts nobody
 // until it returns. Actions that are not registered are ignored. What it returns may share memory with the document.
 func (s *System) Resolve(d Document) (Effective, []Clamp) {
-	e := s.base
 	r := resolver{}
+	if len(d.Actions) == 0 {
+		return r.shared(s, &d), r.clamps
+	}
+	actions := r.actions(s, d.Actions)
+	e := r.shared(s, &d)
+	e.Actions = actions
+	return e, r.clamps
+}
+
+// shared resolves what all actions share; the actions are those of the defaults.
+func (r *resolver) shared(s *System, d *Document) Effective {
+	e := s.base
 	if d.TimeZone.Set {
 		e.TimeZone = d.TimeZone.Value
-	}
-	if len(d.Actions) > 0 {
-		e.Actions = r.actions(s, d.Actions)
 	}
 	if d.ExemptRoles.Set {
 		e.ExemptRoles = withOwner(r.roles(d.ExemptRoles.Value, s.roles))
@@ -39,7 +47,7 @@ func (s *System) Resolve(d Document) (Effective, []Clamp) {
 	if len(d.Notices) > 0 {
 		e.Notices = overlayNotices(s.base.Notices, d.Notices)
 	}
-	return e, r.clamps
+	return e
 }
 
 // withOwner is the effective form of exempt roles: sorted, with owner.
@@ -61,7 +69,7 @@ func (r *resolver) roles(stated, known []string) []string {
 			kept = append(kept, role)
 			continue
 		}
-		r.clamps = append(r.clamps, Clamp{Path: "/exempt_roles/" + strconv.Itoa(i), Requested: role, Bound: BoundForbidden})
+		r.add(Clamp{Path: "/exempt_roles/" + strconv.Itoa(i), Requested: role, Bound: BoundForbidden})
 	}
 	return kept
 }
@@ -81,11 +89,16 @@ func overlayNotices(base, over map[string]map[string]string) map[string]map[stri
 }
 
 // resolver collects what is held back.
-type resolver struct{ clamps []Clamp }
+type resolver struct {
+	clamps []Clamp
+	silent bool // nobody asks for them
+}
 
 // hold clamps one number. The path is given in parts, put together only where there is something to report.
 func (r *resolver) hold(v int64, within Range, path ...string) int64 {
 	switch {
+	case r.silent:
+		return within.hold(v)
 	case v < within.Min:
 		r.add(Clamp{strings.Join(path, ""), v, within.Min, BoundMin, within.Min})
 		return within.Min
@@ -96,7 +109,11 @@ func (r *resolver) hold(v int64, within Range, path ...string) int64 {
 	return v
 }
 
-func (r *resolver) add(c Clamp) { r.clamps = append(r.clamps, c) }
+func (r *resolver) add(c Clamp) {
+	if !r.silent {
+		r.clamps = append(r.clamps, c)
+	}
+}
 
 func (r *resolver) forbid(action, key string, requested, effective any) {
 	r.add(Clamp{"/actions/" + action + key, requested, effective, BoundForbidden, nil})

@@ -28,14 +28,18 @@ func (s *Sync) compile(ctx context.Context, row store.PublishRow) ([]enforce.Pub
 	if row.Archived {
 		return nil, order, nil
 	}
-	effective, _ := sys.Resolve(row.Document)
-	var pubs []enforce.Publication
-	for _, name := range published(sys, row.Document) {
+	names := published(sys, row.Document)
+	if len(names) == 0 {
+		return nil, order, nil
+	}
+	compiler := sys.Compiler(row.Document)
+	pubs := make([]enforce.Publication, 0, len(names))
+	for _, name := range names {
 		pub := enforce.Publication{Key: s.key(name, row.GroupID), Order: order}
 		if name == notices {
-			pub.Hash = enforce.NoticeHash(order, effective.Notices)
+			pub.Hash = enforce.NoticeHash(order, compiler.Notices())
 		} else {
-			pub.Hash = enforce.PolicyHash(sys.At(sys.Compile(effective, name, row.Version, order), s.cfg.Now().UnixMilli()))
+			pub.Hash = enforce.PolicyHash(sys.At(compiler.Compile(name, row.Version, order), s.cfg.Now().UnixMilli()))
 		}
 		pubs = append(pubs, pub)
 	}

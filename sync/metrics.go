@@ -116,14 +116,14 @@ func (m *metrics) fleet(f FleetStatus) {
 
 // count counts results and returns how many keys were written.
 func (m *metrics) count(results []enforce.Result) int {
-	written := 0
+	counts := map[enforce.Result]int{}
 	for _, r := range results {
-		m.published.WithLabelValues(resultName(r)).Inc()
-		if r == enforce.Written {
-			written++
-		}
+		counts[r]++
 	}
-	return written
+	for r, n := range counts {
+		m.published.WithLabelValues(resultName(r)).Add(float64(n))
+	}
+	return counts[enforce.Written]
 }
 
 func resultName(r enforce.Result) string {
