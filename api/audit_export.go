@@ -5,13 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -126,52 +122,19 @@ func (l lines) print(line []byte) error {
 // table prints CSV by RFC 4180 with line feeds; every row has the columns of the first.
 type table struct{ w *csv.Writer }
 
-const exportColumns = "id seq at actor role channel action target group_id before after reason request_id address erased " +
-	"who_salt what_salt who_digest what_digest mac prev_hash hash"
-
 func newTable(w io.Writer) table {
 	t := table{csv.NewWriter(w)}
-	_ = t.w.Write(strings.Fields(exportColumns)) // the writer keeps its error until it is flushed
+	_ = t.w.Write(policy.AuditColumns()) // the writer keeps its error until it is flushed
 	return t
 }
 
-func (t table) record(r policy.AuditRecord) error {
-	row := []string{
-		r.ID, strconv.FormatInt(r.Seq, 10), r.At(), r.Actor, r.Role, r.Channel, r.Action, r.Target, r.GroupID, r.Before, r.After,
-		r.Reason, r.RequestID, r.Address, strings.Join(r.Erased(), " "),
-		hex.EncodeToString(r.Who.Salt), hex.EncodeToString(r.What.Salt), r.Who.Proof(), r.What.Proof(), hex.EncodeToString(r.MAC),
-		r.PrevHash, r.Hash,
-	}
-	return t.print(row)
-}
+func (t table) record(r policy.AuditRecord) error { return t.w.Write(r.Cells()) }
 
 // end prints the footer as a row whose first cell says so.
 func (t table) end(f policy.AuditFooter) error {
-	row := make([]string, len(strings.Fields(exportColumns)))
-	copy(row, []string{
-		"footer", "count=" + strconv.FormatInt(f.Count, 10), "head=" + f.Head.String(), "head_mac=" + f.MAC,
-		fmt.Sprintf("filtered=%t", f.Filtered),
-	})
-	if err := t.print(row); err != nil {
+	if err := t.w.Write(f.Cells()); err != nil {
 		return err
 	}
 	t.w.Flush()
 	return t.w.Error()
-}
-
-func (t table) print(row []string) error {
-	for i := range row {
-		row[i] = harmless(row[i])
-	}
-	return t.w.Write(row)
-}
-
-// harmless keeps spreadsheets from taking a cell for a formula: an apostrophe before it makes it text. Cells that begin
-// with one get another, so that taking one off gives back what was there.
-func harmless(cell string) string {
-	const blank, signs = " \t\r\n\v\f\u00a0\u3000\ufeff", "=+-@'＝＋－＠"
-	if strings.IndexAny(strings.TrimLeft(cell, blank), signs) == 0 || strings.IndexAny(cell, "\t\r\n") == 0 {
-		return "'" + cell
-	}
-	return cell
 }
