@@ -29,6 +29,8 @@ const (
 type Status struct {
 	Ready   bool
 	RedisOK bool
+	// ShardsAway is how many of the 256 shards are not answered for: their Redis is away.
+	ShardsAway int
 	// Lanes are sorted by name; one that never ran is absent.
 	Lanes []LaneStatus
 	// Queued is how many groups wait for a worker in this process.
@@ -63,7 +65,8 @@ type LagStatus struct {
 func (s *Sync) Status() Status {
 	status := s.report.status()
 	status.Ready = s.Ready() == nil
-	status.RedisOK = s.breaker.awayCount() == 0
+	status.ShardsAway = s.breaker.awayCount()
+	status.RedisOK = status.ShardsAway == 0
 	status.Queued = s.queue.depth()
 	return status
 }

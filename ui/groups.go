@@ -19,6 +19,7 @@ type groupsView struct {
 
 type groupRow struct {
 	ID, Name, Href string
+	Since          string // the day it was registered
 	Archived       bool
 }
 

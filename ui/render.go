@@ -18,7 +18,10 @@ type pages struct{ byName map[string]*template.Template }
 
 // pageNames are the templates that are pages; those of templates/shared are parsed with each.
 func pageNames() []string {
-	return []string{"sign_in", "portal", "groups", "group", "members", "history", "restore", "problem"}
+	return []string{
+		"sign_in", "portal", "groups", "group", "members", "history", "restore", "problem",
+		"ops", "ops_bounds", "ops_tokens", "ops_revoke", "ops_audit", "ops_entry",
+	}
 }
 
 func parsePages(a *assets) (*pages, error) {
@@ -33,11 +36,20 @@ func parsePages(a *assets) (*pages, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.byName[name], err = page.ParseFS(templateFiles, "templates/"+name+".html"); err != nil {
+		if p.byName[name], err = page.ParseFS(templateFiles, filesOf(name)...); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// filesOf are the files of a page: its own, and the settings page's where the page has parts of it.
+func filesOf(name string) []string {
+	own := "templates/" + name + ".html"
+	if name == "ops_bounds" || name == "ops_defaults" {
+		return []string{"templates/group.html", own}
+	}
+	return []string{own}
 }
 
 // render writes a page from a buffer, so that a template's fault never leaves half a page.

@@ -46,7 +46,12 @@ func (b base) Areas() []area {
 	if b.Role != store.RoleGroupAdmin {
 		groups = "groups"
 	}
-	return []area{{b.Say(groups), "/groups", true}}
+	ops := b.Path == "/ops" || strings.HasPrefix(b.Path, "/ops/")
+	areas := []area{{b.Say(groups), "/groups", !ops}}
+	if watches(b.Role) {
+		areas = append(areas, area{b.Say("operations"), "/ops", ops})
+	}
+	return areas
 }
 
 // HTMLLang is the page's language as HTML wants it.

@@ -1,4 +1,5 @@
-// Package ui serves the pages for people: sign-in, the list of groups, and a group's speaking pace, members and history.
+// Package ui serves the pages for people: sign-in, the list of groups, a group's speaking pace, members and history, and
+// what operators and auditors look after: the fleet, bounds, the audit log, tokens.
 // One file per page or part of one; a page is its handler, its typed struct and its template. It calls the same store as
 // the REST face and knows nothing of it. Everything works without scripts; htmx and static/app.js make it live.
 package ui
@@ -27,6 +28,8 @@ type Config struct {
 	Wait func(ctx context.Context, groupID string, version int64) (store.Publication, bool)
 	// Drain brings the mutes that scripts gave in a group's shard into the store. Nil = nothing to bring.
 	Drain func(ctx context.Context, groupID string) error
+	// Sync tells how publishing is doing. Nil = it is not known.
+	Sync func() SyncState
 	// Address tells the client's address, proxies honoured. Nil = the connection's.
 	Address func(*http.Request) string
 	// Secure says that people reach the pages by https or on a loopback host: cookies are then Secure and __Host-.
@@ -50,6 +53,8 @@ type UI struct {
 	assets   *assets
 	words    catalogue
 	tries    *tries
+	chain    *chainCheck
+	counting chan struct{} // holds one entry while an impact is counted: each takes a core and a connection
 }
 
 // sessionLifetime ends a session whatever happens in it.
@@ -75,7 +80,7 @@ func New(cfg Config) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{cfg: cfg, pages: pages, assets: files, words: words, tries: newTries()}
+	u := &UI{cfg: cfg, pages: pages, assets: files, words: words, tries: newTries(), chain: newChainCheck(), counting: make(chan struct{}, 1)}
 	u.sessions = newSessions(cfg, u.sessionFailed)
 	protection := http.NewCrossOriginProtection()
 	if cfg.PublicURL != "" {
@@ -119,6 +124,7 @@ func (u *UI) routes() *echo.Echo {
 	e.GET(group+"/history", u.historyPage, session, u.signedIn)
 	e.GET(group+"/history/:version/restore", u.restorePage, session, u.signedIn)
 	e.POST(group+"/history/:version/restore", u.restore, session, u.signedIn)
+	u.opsRoutes(e, session, u.signedIn, u.watching)
 	return e
 }
 
@@ -156,6 +162,9 @@ func (u *UI) survive(w http.ResponseWriter, r *http.Request) {
 	fault := recover()
 	if fault == nil {
 		return
+	}
+	if fault == http.ErrAbortHandler { //nolint:errorlint // a value of panic: an export that was broken off stays so
+		panic(fault)
 	}
 	id := w.Header().Get("X-Request-Id")
 	u.cfg.Log.ErrorContext(r.Context(), "page panicked", slog.Any("fault", fault), slog.String("request_id", id))

@@ -21,6 +21,7 @@ import (
 // fixture is the pages on a database of the test's own, with one group and an operator token.
 type fixture struct {
 	t        testing.TB
+	url      string // of the database
 	store    *store.Store
 	pages    *ui.UI
 	server   *httptest.Server
@@ -45,13 +46,20 @@ func postgres(tb testing.TB) string {
 
 func newFixture(tb testing.TB, databaseURL string) *fixture {
 	tb.Helper()
-	f := &fixture{t: tb, store: pgtest.Open(tb, databaseURL)}
-	var err error
-	f.pages, err = ui.New(ui.Config{
+	return newFixtureWith(tb, databaseURL, func(*ui.Config) {})
+}
+
+func newFixtureWith(tb testing.TB, databaseURL string, edit func(*ui.Config)) *fixture {
+	tb.Helper()
+	f := &fixture{t: tb, url: databaseURL, store: pgtest.Open(tb, databaseURL)}
+	cfg := ui.Config{
 		Store: f.store, Sessions: f.store.Sessions(), Secure: true,
 		Now:   func() time.Time { return time.Now().Add(time.Duration(f.clock.Load())) },
 		NewID: func() string { return "request" }, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	edit(&cfg)
+	var err error
+	f.pages, err = ui.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -48,6 +48,18 @@ func postSteps() []postStep {
 			w.document("{}")
 			return restored(1)(w)
 		}, "policy.restore", 1, 0},
+		{"/ops/bounds/preview", func(w *walker) (string, url.Values) {
+			return "/ops/bounds/preview", w.edited("/ops/bounds", "message.gap.min", "3 s")
+		}, "", 0, 0},
+		{"/ops/bounds", bounded("message.gap.min", "3 s"), "", 0, 0}, // without a reason
+		{"/ops/bounds", bounded("message.gap.min", "3 s", "reason", "spam"), "bounds.update", 1, 0},
+		{"/ops/bounds", bounded("reason", "none"), "", 0, 0},
+		{"/ops/tokens", fixed("/ops/tokens", "name", "gate", "role", "gateway", "days", "30"), "token.create", 1, 1},
+		{"/ops/tokens", fixed("/ops/tokens", "name", "", "role", "gateway", "days", "30"), "", 0, 0},
+		{"/ops/tokens/:id/revoke", func(w *walker) (string, url.Values) {
+			token, _ := w.token(store.RoleGateway)
+			return "/ops/tokens/" + token.ID + "/revoke", url.Values{}
+		}, "token.revoke", 1, 0},
 		{"/sign-out", fixed("/sign-out"), "session.revoke", 1, 0},
 		{"/portal/:code", func(w *walker) (string, url.Values) {
 			_, link := w.portal("tea")
@@ -75,6 +87,11 @@ func fixed(path string, fields ...string) func(*walker) (string, url.Values) {
 // edited is the form of the group tea's page as it stands, with changes.
 func edited(changes ...string) func(*walker) (string, url.Values) {
 	return func(w *walker) (string, url.Values) { return "/groups/tea", w.edited("/groups/tea", changes...) }
+}
+
+// bounded is the form of the bounds as it stands, with changes.
+func bounded(changes ...string) func(*walker) (string, url.Values) {
+	return func(w *walker) (string, url.Values) { return "/ops/bounds", w.edited("/ops/bounds", changes...) }
 }
 
 // named is the form of a named member, which lies in that of the page.

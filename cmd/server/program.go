@@ -147,6 +147,7 @@ func (p *Program) faces(keys enforce.Keys, registry *prometheus.Registry) (http.
 	}
 	pages, err := ui.New(ui.Config{
 		Store: p.store, Sessions: p.store.Sessions(), Wait: p.sync.Wait, Drain: p.sync.Drain, Address: clientAddress(proxies),
+		Sync:   func() ui.SyncState { return pageStatus(p.sync.Status()) },
 		Secure: p.secure(), PublicURL: s.PublicURL, FrameAncestors: s.FrameAncestors,
 		Now: w.Now, NewID: w.NewID, Log: w.Log,
 	})

@@ -32,6 +32,12 @@ doc.addEventListener('click', function (e) {
   if (closer) closer.closest('dialog').close();
 });
 
+/* data-copy copies what it names and says so */
+doc.addEventListener('click', function (e) {
+  var b = e.target.closest('[data-copy]');
+  if (b && navigator.clipboard) navigator.clipboard.writeText($(b.dataset.copy).textContent).then(function () { b.textContent = b.dataset.done; });
+});
+
 /* the server sends what is left, the page counts down */
 function clock(left, units) {
   var h = Math.floor(left / 3600), m = Math.floor(left % 3600 / 60), s = left % 60, out = [];
@@ -54,7 +60,7 @@ setInterval(function () {
 doc.addEventListener('htmx:responseError', function (e) {
   var status = e.detail.xhr.status, over = $('#session-over');
   if (over && (status === 401 || status === 403)) over.hidden = false;
-  else if (e.detail.elt.dataset.failed && $('#beat .cap')) $('#beat .cap').textContent = e.detail.elt.dataset.failed;
+  else if (e.detail.elt.dataset.failed) ($('#beat .cap') || $('#impact .big')).textContent = e.detail.elt.dataset.failed;
 });
 
 var form = $('#policy');
