@@ -75,6 +75,14 @@ spec: ## Lint openapi.yaml, compare the TypeScript types with it (needs npx)
 bench: prerequisites ## Measure and print the figures of docs/benchmarks.md (a quiet box, about 5 minutes)
 	@.ci/bench
 
+.PHONY: examples
+examples: prerequisites ## Hold the clients in Node, Python and Java against the evaluator's vectors
+	@.ci/examples
+
+.PHONY: bench-enforce
+bench-enforce: prerequisites ## Measure checks against other limiters on one Redis (a quiet box, about 4 minutes)
+	@.ci/bench-enforce
+
 .PHONY: soak
 soak: prerequisites ## Edit and damage for SOAK=10m, then compare all (SOAK_SEED=… repeats one)
 	SOAK=$${SOAK:-10m} go test ./e2e -run '^TestSoak$$' -count=1 -v -timeout 24h

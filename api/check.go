@@ -37,7 +37,7 @@ func (a *API) Check(ctx context.Context, r CheckRequestObject) (CheckResponseObj
 			Detail: "cost must be 0 to " + strconv.FormatInt(decision.Limit, 10) + ", the limit in force",
 		})
 	}
-	return Check200JSONResponse(showDecision(decision, a.notice(ctx, sys, r.GroupId, in.Action, decision))), nil
+	return Check200JSONResponse(showDecision(decision.Decision, a.notice(ctx, sys, r.GroupId, in.Action, decision.Decision))), nil
 }
 
 // checkFault refuses ids that are none and actions that are not registered.

@@ -17,12 +17,15 @@ const DefaultTimeout = 200 * time.Millisecond
 
 // Config is what a Client needs. Only Redis is required.
 type Config struct {
-	Redis      redis.UniversalClient
-	Prefix     string        // of keys; "" = DefaultPrefix
-	Timeout    time.Duration // of one check, beside the caller's context; 0 = DefaultTimeout
-	Logger     *slog.Logger  // for degraded decisions, at most one line a second and action; nil = none
-	Now        func() time.Time
-	OnDecision func(Request, policy.Decision) // called after each check, degraded ones too; must not block; nil = none
+	Redis   redis.UniversalClient
+	Prefix  string        // of keys; "" = DefaultPrefix
+	Timeout time.Duration // of one call, beside the caller's context, whatever Redis is configured to wait; 0 = DefaultTimeout
+	Logger  *slog.Logger  // for degraded decisions, at most one line a second and action; nil = none
+	Now     func() time.Time
+	// Pipelining lets checks that are made at the same time share a round trip. It multiplies the throughput of many
+	// goroutines, and costs a lone check two switches of goroutines.
+	Pipelining bool
+	OnDecision func(Request, Decision) // called after each check, degraded ones too; must not block; nil = none
 }
 
 // Request names one attempt.
@@ -35,15 +38,19 @@ type Request struct {
 	Peek   bool     // answer what cost 1 would be answered, change nothing; Cost is not looked at
 }
 
-// Client asks Redis for decisions. Safe for concurrent use; it holds no goroutine and needs no closing.
+// Client asks Redis for decisions. Safe for concurrent use. It needs no closing: it holds a goroutine only while a check is
+// under way, or as long as Follow runs.
 type Client struct {
-	cfg    Config
-	prefix string
-	script *redis.Script
-	keys   Keys
-	known  *known
-	warner *warner
-	stats  counters
+	cfg      Config
+	prefix   string
+	script   *redis.Script
+	keys     Keys
+	obeys    bool // Redis's client ends a call with its context
+	known    *known
+	circuits circuits
+	queue    queue
+	warner   *warner
+	stats    counters
 }
 
 // New makes a client.
@@ -58,30 +65,57 @@ func New(cfg Config) *Client {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	keys := NewKeys(cfg.Prefix)
+	_, cluster := cfg.Redis.(*redis.ClusterClient)
 	return &Client{
-		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(packedCheckScript()), keys: keys,
-		known: newKnown(), warner: newWarner(cfg.Logger),
+		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(packedCheckScript()), keys: keys, obeys: obeysContext(cfg.Redis),
+		known: newKnown(), circuits: circuits{whole: !cluster}, warner: newWarner(cfg.Logger),
 	}
 }
 
 // Check decides one attempt and records it. While Redis cannot answer, the decision is AllowedDegraded or
 // RefusedDegraded by the last-known policy's on_failure (unknown: login, sms and coupon refuse, the rest pass), logged
 // and counted; that is no error. The only error is a *policy.Error with CodeInvalid for a malformed Request.
-func (c *Client) Check(ctx context.Context, req Request) (policy.Decision, error) {
+func (c *Client) Check(ctx context.Context, req Request) (Decision, error) {
 	if err := req.check(); err != nil {
-		return policy.Decision{}, err
+		return Decision{}, err
 	}
-	callCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	defer cancel()
-	d, err := c.ask(callCtx, req)
-	if err != nil {
-		d = c.degraded(ctx, req, err)
+	call := c.newCall(req)
+	switch {
+	case !c.circuits.allow(call.shard, call.now):
+		call.err = errCircuit
+	case c.cfg.Pipelining:
+		c.askQueued(ctx, call)
+	default:
+		c.askAll(ctx, []*asked{call})
 	}
-	c.stats.count(d)
-	if c.cfg.OnDecision != nil {
-		c.cfg.OnDecision(req, d)
+	return c.settle(ctx, call), nil
+}
+
+// CheckMany decides many attempts in one round trip, on a cluster in one for each master, side by side: the decisions stand
+// in the order of the requests, and attempts of one member are decided in that order. Each is charged by itself; where a
+// part of Redis is away, only what lies there is degraded. The timeout is that of the whole. A malformed Request is an error
+// as of Check, and then nothing is asked.
+func (c *Client) CheckMany(ctx context.Context, reqs []Request) ([]Decision, error) {
+	for i, req := range reqs {
+		if err := req.check(); err != nil {
+			return nil, fmt.Errorf("request %d: %w", i, err)
+		}
 	}
-	return d, nil
+	calls, sent := make([]*asked, len(reqs)), make([]*asked, 0, len(reqs))
+	for i, req := range reqs {
+		calls[i] = c.newCall(req)
+		if c.circuits.allow(calls[i].shard, calls[i].now) {
+			sent = append(sent, calls[i])
+		} else {
+			calls[i].err = errCircuit
+		}
+	}
+	c.askAll(ctx, sent)
+	decisions := make([]Decision, len(calls))
+	for i, call := range calls {
+		decisions[i] = c.settle(ctx, call)
+	}
+	return decisions, nil
 }
 
 // check refuses what would not make a key.
@@ -98,37 +132,10 @@ func (r Request) check() error {
 	return policy.CheckID("/user_id", r.User)
 }
 
-// ask runs the script; the first time, and where what is known of the policy is stale, it also reads on_failure in the
-// same round trip.
-func (c *Client) ask(ctx context.Context, req Request) (policy.Decision, error) {
-	keys, args := c.call(req)
-	now := c.cfg.Now()
-	if c.known.fresh(req.Action, req.Group, now) {
-		d, err := decodeReply(c.script.Run(ctx, c.cfg.Redis, keys, args...))
-		if err == nil {
-			c.known.seen(req.Action, req.Group, d.Version)
-		}
-		return d, err
-	}
-	pipe := c.cfg.Redis.Pipeline()
-	reply := c.script.EvalSha(ctx, pipe, keys, args...)
-	own := pipe.HGet(ctx, keys[0], "on_failure")
-	def := pipe.HGet(ctx, keys[1], "on_failure")
-	_, _ = pipe.Exec(ctx) // each reply carries its own error
-	if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
-		reply = c.script.Eval(ctx, c.cfg.Redis, keys, args...)
-	}
-	d, err := decodeReply(reply)
-	if err == nil {
-		c.known.learn(req.Action, req.Group, d.Version, onFailure(own.Val(), def.Val(), req.Action), now)
-	}
-	return d, err
-}
-
 // call builds KEYS and ARGV in their shortest forms: the script builds the keys that few attempts need, and takes the
 // user from the member's key.
 func (c *Client) call(req Request) ([]string, []any) {
-	head := c.prefix + ":" + ShardTag(Shard(req.Group))
+	head := c.prefix + ":" + ShardTag(shardOf(req))
 	keys := []string{
 		head + ":policy:" + req.Action + "|" + req.Group,
 		head + ":default:" + req.Action,
@@ -150,6 +157,9 @@ func (c *Client) call(req Request) ([]string, []any) {
 	}
 	return keys, nil
 }
+
+// shardOf is where all keys of a request lie.
+func shardOf(req Request) uint8 { return Shard(req.Group) }
 
 // decodeReply reads the script's seven integers, or the packed form of them.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
@@ -177,13 +187,4 @@ func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
 	return policy.Decision{
 		Code: policy.DecisionCode(n[0]), WaitMS: n[1], Remaining: n[2], Limit: n[3], Strikes: n[4], Step: n[5], Version: n[6],
 	}, nil
-}
-
-// Ready says whether Redis runs the script (not only answers a PING), by a peek that changes nothing.
-func (c *Client) Ready(ctx context.Context) error {
-	keys, args := c.call(Request{Action: "message", Group: "~ready", User: "~ready", Peek: true})
-	if _, err := decodeReply(c.script.Run(ctx, c.cfg.Redis, keys, args...)); err != nil {
-		return fmt.Errorf("run the check script: %w", err)
-	}
-	return nil
 }

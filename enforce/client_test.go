@@ -18,7 +18,7 @@ import (
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
-func check(t *testing.T, c *enforce.Client, action, group, user string) policy.Decision {
+func check(t *testing.T, c *enforce.Client, action, group, user string) enforce.Decision {
 	t.Helper()
 	d, err := c.Check(t.Context(), enforce.Request{Action: action, Group: group, User: user})
 	if err != nil {
@@ -206,7 +206,7 @@ func TestDegradedByLastKnownRule(t *testing.T) {
 	now := time.Unix(1_764_547_200, 0)
 	client := enforce.New(enforce.Config{
 		Redis: rdb, Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
-		OnDecision: func(_ enforce.Request, d policy.Decision) { told = append(told, d.Code) },
+		OnDecision: func(_ enforce.Request, d enforce.Decision) { told = append(told, d.Code) },
 	})
 	check(t, client, "message", group, user)
 	s.Stop()
@@ -275,7 +275,7 @@ func TestCostAndPeek(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d
+			return d.Decision
 		}
 		same(t, "5 of 8", policy.Decision{Remaining: 3, Limit: 8, Version: 1}, ask(5, false))
 		same(t, "peek", policy.Decision{Remaining: 3, Limit: 8, Version: 1}, ask(0, true))

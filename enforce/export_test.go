@@ -1,5 +1,7 @@
 package enforce
 
+import "github.com/pacekeeper/pacekeeper/policy"
+
 // The texts of the scripts that tests run with a moment of their own.
 const (
 	FutureStep = 3_200_000_000
@@ -18,3 +20,9 @@ var DecodeReply = decodeReply
 
 // Call answers the KEYS and ARGV of a check.
 func (c *Client) Call(req Request) ([]string, []any) { return c.call(req) }
+
+// Rule answers what the client knows of a policy's on_failure, and of which version.
+func (c *Client) Rule(action, group string) (policy.OnFailure, int64) {
+	e := c.known.last(policyName{action, group})
+	return e.rule, e.version
+}

@@ -46,6 +46,25 @@ func TestSavedPolicyIsLive(t *testing.T) {
 	})
 }
 
+// TestClientsAreToldOfPolicies: a saved policy is announced to the clients that follow.
+func TestClientsAreToldOfPolicies(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, at site) {
+		t.Helper()
+		words := at.rdb.Subscribe(t.Context(), at.keys.Changed())
+		defer func() { _ = words.Close() }()
+		if _, err := words.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a := start(t, at)
+		a.group(t, "g1")
+		a.live(t, a.save(t, "g1", `{"actions": {"message": {"min_interval_ms": 3000}}}`))
+		if word, err := words.ReceiveMessage(t.Context()); err != nil || word.Payload != "g1" {
+			t.Fatalf("%v, %v", word, err)
+		}
+	})
+}
+
 // TestStatusAndMetrics reads what operators see after an edit.
 func TestStatusAndMetrics(t *testing.T) {
 	t.Parallel()

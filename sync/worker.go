@@ -52,7 +52,25 @@ func (s *Sync) runWorker(ctx context.Context) {
 		for _, j := range jobs {
 			s.board.settle(j.group, j.live, j.failed)
 		}
+		s.announce(ctx, jobs)
 	}
+}
+
+// announce tells the clients that follow which groups' policies are new in Redis. Nobody waits for it, and a word that is lost
+// is not said again: clients read what they know again by themselves.
+func (s *Sync) announce(ctx context.Context, jobs []*job) {
+	var groups []string
+	for _, j := range jobs {
+		if j.written && !j.failed {
+			groups = append(groups, j.group)
+		}
+	}
+	if len(groups) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	_ = s.publisher.Announce(ctx, groups...)
 }
 
 // publishJobs publishes each kind of change once for each group, and marks jobs whose changes are not all in Redis as

@@ -1,0 +1,172 @@
+package enforce
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pacekeeper/pacekeeper/policy"
+)
+
+const (
+	knownMax = 20_000      // policies remembered at most, about 10 MB without texts of the groups' own
+	knownFor = time.Minute // then a policy is read again, with the next check
+)
+
+// known remembers what was read of policies lately: two generations of maps, of which the older is dropped when the younger
+// is half full. Safe for concurrent use.
+type known struct {
+	mu         sync.Mutex
+	young, old map[policyName]lastKnown
+}
+
+type policyName struct{ action, group string }
+
+// lastKnown is a policy as it was read last.
+type lastKnown struct {
+	rule     policy.OnFailure
+	version  int64
+	compiled policy.Compiled              // what notices tell of: limit, period and algorithm
+	texts    map[string]map[string]string // the group's own notices
+	until    time.Time                    // then it is read again
+}
+
+func newKnown() *known { return &known{young: map[policyName]lastKnown{}} }
+
+func (k *known) get(name policyName) (lastKnown, bool) {
+	if e, ok := k.young[name]; ok {
+		return e, true
+	}
+	e, ok := k.old[name]
+	if ok {
+		k.put(name, e)
+	}
+	return e, ok
+}
+
+func (k *known) put(name policyName, e lastKnown) {
+	if len(k.young) >= knownMax/2 {
+		k.old, k.young = k.young, map[policyName]lastKnown{}
+	}
+	k.young[name] = e
+}
+
+// fresh says whether the policy need not be read again.
+func (k *known) fresh(name policyName, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e, ok := k.get(name)
+	return ok && now.Before(e.until)
+}
+
+// seen notes the version of an answer; another one than known makes the policy stale.
+func (k *known) seen(name policyName, version int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e, ok := k.get(name); ok && e.version != version {
+		e.until, e.version = time.Time{}, version
+		k.put(name, e)
+	}
+}
+
+func (k *known) learn(name policyName, e lastKnown, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e.until = now.Add(knownFor)
+	k.put(name, e)
+}
+
+// stale has a policy read again with its next check.
+func (k *known) stale(name policyName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e, ok := k.get(name); ok {
+		e.until = time.Time{}
+		k.put(name, e)
+	}
+}
+
+// last answers what is known of a policy, or what is built in.
+func (k *known) last(name policyName) lastKnown {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e, ok := k.get(name); ok {
+		return e
+	}
+	return lastKnown{rule: builtIn(name.action), compiled: policy.FactoryPolicy(name.action)}
+}
+
+// told answers by which policy a decision is told, and nothing where it passes without a word.
+func (k *known) told(name policyName, d policy.Decision) lastKnown {
+	if d.Allowed() && d.Code != policy.AllowedWarned {
+		return lastKnown{}
+	}
+	return k.last(name)
+}
+
+// actionsOf are the actions of a group of which something is known.
+func (k *known) actionsOf(group string) (actions []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, names := range []map[policyName]lastKnown{k.young, k.old} {
+		for name := range names {
+			if name.group == group {
+				actions = append(actions, name.action)
+			}
+		}
+	}
+	return actions
+}
+
+// doubt makes all stale: each is read again with its next check.
+func (k *known) doubt() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, names := range []map[policyName]lastKnown{k.young, k.old} {
+		for name, e := range names {
+			e.until = time.Time{}
+			names[name] = e
+		}
+	}
+}
+
+// reading is what is read of a policy beside a check.
+type reading struct {
+	own, def *redis.SliceCmd
+	notice   *redis.MapStringStringCmd
+}
+
+// read adds the reading of a policy to a pipeline.
+func (c *Client) read(ctx context.Context, pipe redis.Pipeliner, action, group string) reading {
+	return reading{
+		own:    pipe.HMGet(ctx, c.keys.Policy(action, group), "on_failure", "program"),
+		def:    pipe.HMGet(ctx, c.keys.Default(Shard(group), action), "on_failure", "program"),
+		notice: pipe.HGetAll(ctx, c.keys.Notice(group)),
+	}
+}
+
+// policy is what was read; the defaults, or what is built in, where nothing of the group's own can be read.
+func (r reading) policy(action string) lastKnown {
+	e := lastKnown{rule: builtIn(action), compiled: policy.FactoryPolicy(action), texts: NoticeTexts(r.notice.Val())}
+	for _, source := range []*redis.SliceCmd{r.def, r.own} {
+		values := source.Val()
+		if len(values) < 2 {
+			continue
+		}
+		text, _ := values[0].(string)
+		if rule := policy.OnFailure(text); rule == policy.Allow || rule == policy.Refuse {
+			e.rule = rule
+		}
+		program, _ := values[1].(string)
+		if compiled, ok := DecodeProgram([]byte(program)); ok {
+			e.compiled = compiled
+			if source == r.own {
+				e.version = compiled.Version
+			}
+		}
+	}
+	e.compiled.Action = action
+	return e
+}
