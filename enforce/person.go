@@ -33,14 +33,7 @@ func (p *Publisher) Person(ctx context.Context, user string, forget bool) (found
 		found.Add(part)
 		return err
 	}
-	switch rdb := p.rdb.(type) {
-	case *redis.ClusterClient:
-		err = rdb.ForEachMaster(ctx, look)
-	case *redis.Client:
-		err = look(ctx, rdb)
-	default:
-		err = fmt.Errorf("a client of the kind %T has no masters to look through", rdb)
-	}
+	err = p.eachMaster(ctx, look)
 	if err == nil {
 		found.Events, err = p.personEvents(ctx, user, forget)
 	}

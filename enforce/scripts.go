@@ -22,6 +22,8 @@ var (
 	banSource string
 	//go:embed epoch.lua
 	epochSource string
+	//go:embed lasting.lua
+	lastingSource string
 )
 
 // CheckScript is the text of check.lua, for services in other languages.
@@ -59,7 +61,7 @@ func packedCheckScript() string { return strings.NewReplacer(packedReplies()...)
 
 // publisherScripts are the scripts of the control plane.
 type publisherScripts struct {
-	publish, exempt, exemptDelta, mute, ban, epoch *redis.Script
+	publish, exempt, exemptDelta, mute, ban, epoch, lasting *redis.Script
 }
 
 func newPublisherScripts() publisherScripts {
@@ -70,5 +72,6 @@ func newPublisherScripts() publisherScripts {
 		mute:        redis.NewScript(muteSource),
 		ban:         redis.NewScript(banSource),
 		epoch:       redis.NewScript(epochSource),
+		lasting:     redis.NewScript(lastingSource),
 	}
 }

@@ -26,6 +26,7 @@ type metrics struct {
 	drift       *prometheus.CounterVec
 	ahead       prometheus.Gauge
 	reconciles  prometheus.Histogram
+	lasting     *prometheus.CounterVec
 	collections []prometheus.Collector
 }
 
@@ -77,10 +78,11 @@ func newMetrics() *metrics {
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300},
 		}),
 	}
+	m.lasting = lastingMetric()
 	m.fleetShards, m.fleetGroups = fleetMetrics()
 	m.collections = []prometheus.Collector{
 		m.lag, m.published, m.errors, m.outbox, m.redisUp, m.rebuilds, m.events, m.passes, m.incomplete, m.head, m.headTrusted,
-		m.drift, m.ahead, m.reconciles, m.fleetShards, m.fleetGroups,
+		m.drift, m.ahead, m.reconciles, m.fleetShards, m.fleetGroups, m.lasting,
 	}
 	m.redisUp.Set(1)
 	for _, kind := range driftKinds() {

@@ -23,6 +23,7 @@ const (
 	laneAudit     = "audit"
 	laneCleanup   = "cleanup"
 	laneReconcile = "reconcile"
+	laneKeys      = "keys" // looking for keys without a time to live
 )
 
 // Status tells how publishing is doing, as this instance sees it.

@@ -55,6 +55,8 @@ type Config struct {
 	CallTimeout time.Duration // of one call to Redis; zero = 2 s
 	// ReconcileEvery is from the end of one pass of the reconciler to the start of the next; zero = 10 s.
 	ReconcileEvery time.Duration
+	// KeysEvery is from the end of one look for keys without a time to live to the start of the next; zero = 1 h.
+	KeysEvery time.Duration
 }
 
 // Sync runs the lanes. Make it with New, hand Wake to store.Config.OnCommit, and call Run once. All other methods are
@@ -139,7 +141,7 @@ func (c *Config) setDefaults() {
 		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.FleetEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
 		&c.SealEvery: 500 * time.Millisecond, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
 		&c.OrphanAfter: 10 * time.Second, &c.FleetLease: 3 * time.Second, &c.CallTimeout: 2 * time.Second,
-		&c.ReconcileEvery: 10 * time.Second,
+		&c.ReconcileEvery: 10 * time.Second, &c.KeysEvery: time.Hour,
 	} {
 		if *d <= 0 {
 			*d = value
@@ -152,7 +154,7 @@ func (c *Config) setDefaults() {
 func (s *Sync) Run(ctx context.Context) error {
 	loops := []func(context.Context){
 		s.runNotifier, s.runListener, s.runPoll, s.runPasses, s.runEpochs, s.runEvents, s.runHousekeeping, s.runCompleter,
-		s.runReconciler,
+		s.runReconciler, s.runKeys,
 	}
 	for range s.cfg.Workers {
 		loops = append(loops, s.runWorker)

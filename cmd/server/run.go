@@ -68,6 +68,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		err = erase(ctx, c.Settings, w, c.Erase)
 	case "audit verify <file>":
 		err = verifyExport(c.Settings, stdout, c.Audit.Verify.File)
+	case "sync keys":
+		err = sweepKeys(ctx, c.Settings, w, c.Sync.Keys)
 	case "sync verify":
 		err = verifySync(ctx, c.Settings, w)
 	case "sync bump-generation":

@@ -15,7 +15,13 @@ import (
 
 type syncCmd struct {
 	Verify         struct{} `cmd:"" help:"Compare every field of every key in Redis with the database, changing nothing. Exit code 1 if anything differs."`
+	Keys           keysCmd  `cmd:"" help:"Look for limiter states, members' records and lists of muted members without a time to live. Exit code 1 if some are left."`
 	BumpGeneration bumpCmd  `cmd:"" help:"After the database was restored from a backup: let it prevail over what Redis has of later edits."`
+}
+
+type keysCmd struct {
+	Mend   bool  `help:"Give them a time to live, as the next check would. Nothing else is changed, and nobody is let pass by it."`
+	Sample int64 `placeholder:"N" help:"Look at about N names on each server, not at all."`
 }
 
 type bumpCmd struct {
@@ -84,6 +90,29 @@ func verifySync(ctx context.Context, s Settings, w World) (err error) {
 	fmt.Fprintf(w.Out, "%d differences in %d groups, %d keys\n", total, verdict.Groups, verdict.Keys)
 	if total > 0 {
 		return errors.New("the database and Redis differ: running servers mend it with the next pass of the reconciler")
+	}
+	return nil
+}
+
+// sweepKeys is the command `sync keys`.
+func sweepKeys(ctx context.Context, s Settings, w World, c keysCmd) (err error) {
+	b, err := openBench(s, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	found, err := b.sync.SweepKeys(ctx, enforce.LastingSweep{Mend: c.Mend, Sample: max(0, c.Sample)})
+	if err != nil {
+		return err
+	}
+	left := int64(0)
+	for _, kind := range slices.Sorted(maps.Keys(found)) {
+		n := found[kind]
+		fmt.Fprintf(w.Out, "%s: %d keys, %d without a time to live, %d mended\n", kind, n.Seen, n.Lasting, n.Mended)
+		left += n.Lasting - n.Mended
+	}
+	if left > 0 {
+		return fmt.Errorf("%d keys have no time to live: checks mend those that they meet, --mend all of them", left)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ func consoleSteps() []consoleStep {
 		{"apply", "-f {file} --prune policies --scope files", exitOK, "1 created, 1 updated", []string{"exemption.add", "policy.update"}},
 		{"audit verify <file>", "{export}", exitOK, "ok: ", nil},
 		{"sync verify", "", exitOK, "0 differences", nil},
+		{"sync keys", "--mend", exitOK, "state: 0 keys, 0 without a time to live, 0 mended", nil},
 		{"sync bump-generation", "--reason restored --yes", exitError, "nothing was changed", nil},
 		{"sync bump-generation", "--reason restored --force", exitError, "nothing was changed", nil},
 		{"sync bump-generation", "--reason restored --force --yes", exitOK, "Generation 1 became 2", []string{"generation.bump"}},
