@@ -28,6 +28,11 @@ func (u *UI) opsRoutes(e *echo.Echo, guards ...echo.MiddlewareFunc) {
 	e.POST("/ops/bounds", u.saveBounds, guards...)
 	e.GET("/ops/bounds/state", u.boundsState, guards...)
 	e.POST("/ops/bounds/preview", u.previewBounds, guards...)
+	e.GET("/ops/defaults", u.defaultsPage, guards...)
+	e.POST("/ops/defaults", u.saveDefaults, guards...)
+	e.GET("/ops/defaults/state", u.defaultsState, guards...)
+	e.POST("/ops/defaults/preview", u.previewDefaults, guards...)
+	e.POST("/ops/defaults/impact", u.defaultsImpact, guards...)
 	e.GET("/ops/audit", u.auditPage, guards...)
 	e.GET("/ops/audit/chain", u.verifyChain, guards...)
 	e.GET("/ops/audit/export", u.exportAudit, guards...)
@@ -65,6 +70,7 @@ func (b base) OpsTabs(h opsHead) []groupTab {
 	return []groupTab{
 		{b.Say("tab_fleet"), "/ops", h.Tab == "fleet"},
 		{b.Say("tab_bounds"), "/ops/bounds", h.Tab == "bounds"},
+		{b.Say("tab_defaults"), "/ops/defaults", h.Tab == "defaults"},
 		{b.Say("tab_audit"), "/ops/audit", h.Tab == "audit"},
 		{b.Say("tab_tokens"), "/ops/tokens", h.Tab == "tokens"},
 	}

@@ -20,7 +20,7 @@ type pages struct{ byName map[string]*template.Template }
 func pageNames() []string {
 	return []string{
 		"sign_in", "portal", "groups", "group", "members", "history", "restore", "problem",
-		"ops", "ops_bounds", "ops_tokens", "ops_revoke", "ops_audit", "ops_entry",
+		"ops", "ops_bounds", "ops_defaults", "ops_tokens", "ops_revoke", "ops_audit", "ops_entry",
 	}
 }
 

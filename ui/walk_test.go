@@ -54,6 +54,11 @@ func postSteps() []postStep {
 		{"/ops/bounds", bounded("message.gap.min", "3 s"), "", 0, 0}, // without a reason
 		{"/ops/bounds", bounded("message.gap.min", "3 s", "reason", "spam"), "bounds.update", 1, 0},
 		{"/ops/bounds", bounded("reason", "none"), "", 0, 0},
+		{"/ops/defaults/preview", moved("/preview", "message-gap", "5"), "", 0, 0},
+		{"/ops/defaults/impact", moved("/impact", "message-gap", "5"), "", 0, 0},
+		{"/ops/defaults", moved("", "message-gap", "5"), "", 0, 0}, // without a reason
+		{"/ops/defaults", moved("", "message-gap", "5", "op", "add-rung"), "", 0, 0},
+		{"/ops/defaults", moved("", "message-gap", "5", "reason", "spam"), "defaults.update", 1, 0},
 		{"/ops/tokens", fixed("/ops/tokens", "name", "gate", "role", "gateway", "days", "30"), "token.create", 1, 1},
 		{"/ops/tokens", fixed("/ops/tokens", "name", "", "role", "gateway", "days", "30"), "", 0, 0},
 		{"/ops/tokens/:id/revoke", func(w *walker) (string, url.Values) {
@@ -92,6 +97,13 @@ func edited(changes ...string) func(*walker) (string, url.Values) {
 // bounded is the form of the bounds as it stands, with changes.
 func bounded(changes ...string) func(*walker) (string, url.Values) {
 	return func(w *walker) (string, url.Values) { return "/ops/bounds", w.edited("/ops/bounds", changes...) }
+}
+
+// moved is the form of the defaults as it stands, with changes, sent to an address below its own.
+func moved(below string, changes ...string) func(*walker) (string, url.Values) {
+	return func(w *walker) (string, url.Values) {
+		return "/ops/defaults" + below, w.edited("/ops/defaults", changes...)
+	}
 }
 
 // named is the form of a named member, which lies in that of the page.
