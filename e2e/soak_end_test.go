@@ -90,7 +90,9 @@ func (k *soak) checkAll() {
 	wantChain(k, k.seats[0].life.Load())
 	k.wantAnswered()
 	wantTTLs(k, k.stage)
+	wantVerified(k, k.stage)
 	k.wantRebuilt()
+	wantVerified(k, k.stage)
 }
 
 // wantAnswered holds that nothing answered was lost.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -128,7 +129,7 @@ func (s *steps) inFleetClaim() int {
 	s.putBounds(0)
 	mine := trap.first(s, s.gates[:]...)
 	dead := s.gateOf(mine.gate)
-	if n := s.number("SELECT count(*) FROM fleet_shards WHERE done < asked"); n == 0 {
+	if n := s.number("SELECT count(*) FROM fleet_shards WHERE ended < asked"); n == 0 {
 		s.Error("no shard is left")
 	}
 	s.kill(dead)
@@ -137,18 +138,16 @@ func (s *steps) inFleetClaim() int {
 	return dead
 }
 
-// beforeDefaults: all groups have the new bounds, the default hashes have not.
+// beforeDefaults: the group of a shard has the new bounds, the shard's default hashes have not.
 func (s *steps) beforeDefaults() int {
-	key := s.keys.Default(7, "message")
+	key := s.keys.Default(enforce.Shard(stepGroup(4)), "message")
 	trap := setTrap(s, key, s.gates[:]...)
 	s.putBounds(0)
 	mine := trap.first(s, s.gates[:]...)
 	dead := s.gateOf(mine.gate)
 	system := s.number("SELECT generation * 1099511627776 + bounds_version + defaults_version FROM system")
-	for n := range stepGroups {
-		if got, _ := s.redis.HGet(s.Context(), s.keys.Policy("message", stepGroup(n)), "order").Int64(); got < system {
-			s.Errorf("%s is not clamped yet: order %d", stepGroup(n), got)
-		}
+	if got, _ := s.redis.HGet(s.Context(), s.keys.Policy("message", stepGroup(4)), "order").Int64(); got < system {
+		s.Errorf("%s is not clamped yet: order %d", stepGroup(4), got)
 	}
 	if got, _ := s.redis.HGet(s.Context(), key, "order").Int64(); got >= system {
 		s.Errorf("the default hashes came first: order %d", got)

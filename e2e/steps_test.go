@@ -78,7 +78,9 @@ func TestKilledAtEachStep(t *testing.T) { //nolint:tparallel // one step after t
 			t.Fatal("a server is missing for the steps that are left")
 		}
 	}
+	wantVerified(s, s.stage)
 	s.wantRebuilt()
+	wantVerified(s, s.stage)
 }
 
 // wantRebuilt empties Redis: what the database makes of it anew is what all the killing left there.

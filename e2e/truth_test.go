@@ -89,6 +89,15 @@ func wantChain(tb testing.TB, i *instance) {
 	}
 }
 
+// wantVerified holds the servers' own full comparison of Redis with the database to find nothing.
+func wantVerified(tb testing.TB, at *stage) {
+	tb.Helper()
+	said, err := command(tb, at.env, "sync", "verify")
+	if err != nil || !strings.Contains(said, "0 differences in ") {
+		tb.Errorf("sync verify: %v\n%s", err, said)
+	}
+}
+
 // laneTrouble says which lanes of a server are in trouble; "" = none.
 func laneTrouble(tb testing.TB, i *instance) string {
 	tb.Helper()

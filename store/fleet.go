@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,8 +20,7 @@ type FleetAsk struct {
 	Nonce   string  // the shards' epochs stand at ~Nonce and are completed at the end; "" = they are left as they are
 	// OutboxIDs are the rows that this asking answers; they go with it.
 	OutboxIDs []string
-	// Join takes part in a job under way instead, if that does as much and was asked for after the number JoinAfter; and
-	// asks for nothing while another job runs. False supersedes what runs: its shards begin anew.
+	// Join leaves out the shards of which as much was asked for after the number JoinAfter and is not done yet.
 	Join      bool
 	JoinAfter int64
 }
@@ -33,17 +33,17 @@ type FleetStatus struct {
 	BeganAt time.Time // zero = none yet
 	EndedAt time.Time // of the last job that ended; zero = none
 	TookMS  int64     // of it
-	Shards  int64     // that are asked for and not ended; 0 = nothing runs
-	Left    int64     // of them, whose groups are not all in Redis
+	Shards  int64     // of the present job; 0 = nothing runs
+	Left    int64     // of them, that have not ended
 	Groups  int64     // published by the present job or the last
 	About   int64     // groups that there are, roughly
-	Unpaced bool      // of the present job or the last
+	Unpaced bool      // a shard that is left hurries; or one of the last job did
 	Ended   int64     // all askings up to this number have ended
 	Takers  []string  // who is at work, sorted
 }
 
 // Running says whether anything is left to do.
-func (f FleetStatus) Running() bool { return f.Shards > 0 }
+func (f FleetStatus) Running() bool { return f.Left > 0 }
 
 type fleetJob struct {
 	Number       int64
@@ -56,14 +56,18 @@ type fleetJob struct {
 	Shards, Left int64
 	Groups       int64
 	AllEnded     int64
-	Unpaced      int64
+	Hurried      int64 // of those left
+	LastHurried  int64 // of the last asking
 }
 
+// The present job is what is left and what was asked for no earlier than that.
 const selectFleetStatus = `SELECT j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about,
-		count(CASE WHEN f.ended < f.asked THEN 1 END) AS shards, count(CASE WHEN f.done < f.asked THEN 1 END) AS "left",
+		count(CASE WHEN f.asked >= l.least THEN 1 END) AS shards, count(CASE WHEN f.ended < f.asked THEN 1 END) AS "left",
 		sum(f.groups_done) AS groups, min(CASE WHEN f.ended < f.asked THEN f.ended ELSE j.number END) AS all_ended,
-		count(CASE WHEN (f.ended < f.asked OR f.asked = j.number) AND f.unpaced THEN 1 END) AS unpaced
-	FROM fleet_job AS j CROSS JOIN fleet_shards AS f
+		count(CASE WHEN f.ended < f.asked AND f.unpaced THEN 1 END) AS hurried,
+		count(CASE WHEN f.asked = j.number AND f.unpaced THEN 1 END) AS last_hurried
+	FROM fleet_job AS j CROSS JOIN fleet_shards AS f CROSS JOIN
+		(SELECT min(asked) AS least FROM fleet_shards WHERE ended < asked) AS l
 	GROUP BY j.number, j.reason, j.asked_by, j.began_at, j.ended_at, j.took_ms, j.groups_about`
 
 // FleetStatus reads the fleet job.
@@ -76,9 +80,10 @@ func (s *Store) FleetStatus(ctx context.Context) (status FleetStatus, err error)
 		status = FleetStatus{
 			Number: row.Number, Reason: row.Reason, AskedBy: row.AskedBy, BeganAt: moment(row.BeganAt),
 			EndedAt: moment(row.EndedAt), TookMS: row.TookMS, Shards: row.Shards, Left: row.Left, Groups: row.Groups,
-			About: row.GroupsAbout, Unpaced: row.Unpaced > 0, Ended: row.AllEnded,
+			About: row.GroupsAbout, Unpaced: row.Hurried > 0, Ended: row.AllEnded,
 		}
 		if !status.Running() {
+			status.Unpaced = row.LastHurried > 0
 			return nil
 		}
 		return db.Raw("SELECT DISTINCT taker FROM fleet_shards WHERE taker <> '' ORDER BY taker").Scan(&status.Takers).Error
@@ -94,10 +99,10 @@ func moment(us int64) time.Time {
 	return fromMicros(&us)
 }
 
-// AskFleet asks, and returns the number that the asking or the one that it joined has: the job is done when
-// FleetStatus.Ended has reached it. 0 = nothing was asked, because a job runs that cannot be joined. Of shards that were
-// last asked for under an older generation all is asked for, as if Whole and Stale: Redis holds what the database never
-// had.
+// AskFleet asks, and returns the number of the asking, or the last one's if none was needed: it is answered when
+// FleetStatus.Ended has reached that. Whoever works on a shard meanwhile goes on, and the shard is done once more after it:
+// nothing that is done is lost, and however often is asked, each shard ends. Of shards that were last asked for under an
+// older generation all is asked for, as if Whole and Stale: Redis holds what the database never had.
 func (s *Store) AskFleet(ctx context.Context, ask FleetAsk) (number int64, err error) {
 	about, err := s.groupsAbout(ctx)
 	if err != nil {
@@ -108,15 +113,15 @@ func (s *Store) AskFleet(ctx context.Context, ask FleetAsk) (number int64, err e
 		if err != nil {
 			return err
 		}
+		number = last
+		shards := shardList(ask.Shards)
 		if ask.Join {
-			joined, busy, err := t.joinFleet(ask)
-			if err != nil || busy || joined {
-				number = map[bool]int64{true: last}[joined]
+			if shards, err = t.unasked(shards, ask); err != nil || len(shards) == 0 {
 				return err
 			}
 		}
-		number = last + 1
-		return t.askFleet(ask, number, about)
+		number++
+		return t.askFleet(ask, shards, number, about)
 	})
 	return number, err
 }
@@ -128,41 +133,37 @@ func (t *tx) lockJob() (number int64, err error) {
 	return number, err
 }
 
-// joinFleet looks whether a job that runs does as much.
-func (t *tx) joinFleet(ask FleetAsk) (joined, busy bool, err error) {
-	var row struct{ Fitting, Running int64 }
-	err = one(t.Raw(`SELECT count(CASE WHEN asked > ? AND whole AND (stale OR nonce <> '') AND format >= ? THEN 1 END) AS fitting,
-			count(*) AS running
-		FROM fleet_shards WHERE ended < asked`, ask.JoinAfter, ask.Format), &row)
-	return row.Fitting == int64(len(shardList(nil))), row.Running > 0, err
+// unasked leaves out the shards of which as much is asked for already.
+func (t *tx) unasked(shards []int, ask FleetAsk) (left []int, err error) {
+	return left, t.Raw(`SELECT shard FROM fleet_shards WHERE shard IN ? AND NOT (ended < asked AND asked > ? AND whole
+		AND (stale OR nonce <> '') AND format >= ?) ORDER BY shard`, shards, ask.JoinAfter, ask.Format).Scan(&left).Error
 }
 
-func (t *tx) askFleet(ask FleetAsk, number, about int64) error {
+func (t *tx) askFleet(ask FleetAsk, shards []int, number, about int64) error {
 	var c Counters
 	if err := one(t.Raw(selectCounters), &c); err != nil {
 		return err
 	}
-	shards, now := shardList(ask.Shards), t.now.UnixMicro()
-	if err := t.lockFleet("shard IN ?", shards); err != nil {
+	if err := t.lockFleet("true"); err != nil {
 		return err
 	}
+	if err := t.Exec(`UPDATE fleet_shards SET groups_done = 0 WHERE ended >= asked`).Error; err != nil {
+		return err
+	}
+	now := t.micros()
 	err := t.Exec(`UPDATE fleet_shards SET asked = ?, generation = ?, bounds_version = ?, defaults_version = ?,
 			whole = (? OR generation < ? OR (whole AND ended < asked)), stale = (? OR generation < ? OR (stale AND ended < asked)),
 			unpaced = (? OR (unpaced AND ended < asked)),
 			format = CASE WHEN ended < asked AND format > ? THEN format ELSE ? END,
-			nonce = CASE WHEN ? OR ended >= asked THEN ? ELSE nonce END,
-			taker = '', claimed_until = ?, groups_done = 0
+			nonce = CASE WHEN ? OR ended >= asked THEN ? ELSE nonce END, groups_done = 0,
+			claimed_until = CASE WHEN taker = '' THEN `+now+` ELSE claimed_until END
 		WHERE shard IN ?`, number, c.Generation, c.BoundsVersion, c.DefaultsVersion, ask.Whole, c.Generation, ask.Stale, c.Generation,
-		ask.Unpaced, ask.Format, ask.Format, ask.Nonce != "", ask.Nonce, now, shards).Error
+		ask.Unpaced, ask.Format, ask.Format, ask.Nonce != "", ask.Nonce, shards).Error
 	if err != nil {
 		return err
 	}
-	err = t.Exec(`UPDATE fleet_shards SET groups_done = 0 WHERE ended >= asked`).Error
-	if err != nil {
-		return err
-	}
-	err = t.Exec(`UPDATE fleet_job SET number = ?, reason = ?, asked_by = ?, began_at = ?, groups_about = ?, taker = '',
-		claimed_until = 0 WHERE id = 1`, number, ask.Reason, ask.By, now, about*int64(len(shards))/int64(len(shardList(nil)))).Error
+	err = t.Exec(`UPDATE fleet_job SET number = ?, reason = ?, asked_by = ?, began_at = `+now+`, groups_about = ? WHERE id = 1`,
+		number, ask.Reason, ask.By, about*int64(len(shards))/int64(len(shardList(nil)))).Error
 	if err != nil || len(ask.OutboxIDs) == 0 {
 		return err
 	}
@@ -176,6 +177,15 @@ func (t *tx) lockFleet(where string, args ...any) error {
 	}
 	var locked []int
 	return t.Raw("SELECT shard FROM fleet_shards WHERE "+where+" ORDER BY shard FOR UPDATE", args...).Scan(&locked).Error
+}
+
+// micros is the present moment in µs since 1970 by the one clock that all instances share, as SQL: the database's own, or
+// that of the one process that has a SQLite file open.
+func (t *tx) micros() string {
+	if t.store.dialect.postgres {
+		return "CAST(extract(epoch FROM now()) * 1000000 AS bigint)"
+	}
+	return strconv.FormatInt(t.now.UnixMicro(), 10)
 }
 
 // fleeting lets the commit not wait for the disk: what a crash loses of claims and progress is done once more.

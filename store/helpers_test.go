@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/pacekeeper/pacekeeper/internal/pgtest"
@@ -19,6 +20,17 @@ type bed struct {
 func (b bed) store(edits ...func(*store.Config)) *store.Store {
 	b.t.Helper()
 	return pgtest.Open(b.t, b.url, edits...)
+}
+
+// postgres says which of the two dialects it is.
+func (b bed) postgres() bool { return !strings.HasPrefix(b.url, "sqlite:") }
+
+// exec runs a statement behind the store's back, on Postgres.
+func (b bed) exec(statement string) {
+	b.t.Helper()
+	if _, err := pgtest.SQL(b.t, b.url).ExecContext(b.t.Context(), statement); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // each runs a test on both dialects, in parallel.

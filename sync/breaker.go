@@ -192,7 +192,7 @@ func (s *Sync) take(looks *[enforce.Shards]enforce.ShardLook) error {
 	}
 	if !s.breaker.whole || len(away) == 0 {
 		if back := s.breaker.shut(here); len(back) > 0 {
-			s.passDue.Store(true) // they may have come back with less, or with older things
+			s.pass.need(back) // they may have come back with less, or with older things
 			poke(s.pollNow)
 		}
 	}

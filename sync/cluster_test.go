@@ -293,6 +293,7 @@ func TestPromotedReplicaHasLostWrites(t *testing.T) {
 	at.banFor(t, a, id, "liker")
 	a.drained(t)
 	eventually(t, "first pass", func() bool { return !a.Status().Reconcile.At.IsZero() })
+	last, owned := at.lastAsking(t), at.shardsOf(t, c, c.Nodes[2])
 	master, replica := c.Nodes[2], c.Replica(c.Nodes[2])
 	master.Replicated(t)
 	replica.Freeze(t)
@@ -315,6 +316,10 @@ func TestPromotedReplicaHasLostWrites(t *testing.T) {
 	eventually(t, "what was withdrawn is", func() bool { return at.field(t, at.keys.Policy("like", id), "deleted") == "1" })
 	eventually(t, "the ban is lifted", func() bool { return at.ask(t, "like", id, "liker", "0", 0).Code != 13 })
 	a.ready(t)
+	eventually(t, "its shards are asked for", func() bool { return len(at.askedAfter(t, last)) > 0 })
+	if diff := cmp.Diff(owned, at.askedAfter(t, last)); diff != "" {
+		t.Errorf("not the shards of that master alone are published again (-want +got):\n%s", diff)
+	}
 }
 
 // TestWrongKindOfRedis gives a client for one server a node of a cluster, and a cluster client one server: neither is ready,

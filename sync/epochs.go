@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,8 @@ import (
 type epochs struct {
 	seen  [enforce.Shards]string
 	since [enforce.Shards]time.Time // when the value was first seen
+	fresh [enforce.Shards]bool      // the last look saw the value first
+	begun string                    // the nonce of a rebuild of ours for which the asking may have failed
 	whole atomic.Bool               // all shards were complete once
 }
 
@@ -37,8 +40,8 @@ func (s *Sync) runEpochs(ctx context.Context) {
 	}
 }
 
-// watch looks once, and has what is missing or was left half built rebuilt; again asks for another look at once. When
-// nothing is missing it asks for the pass that is due.
+// watch looks once, and has what is missing or was left half built rebuilt; again asks for another look at once. Then it
+// asks for what else is due.
 func (s *Sync) watch(ctx context.Context) (again bool, err error) {
 	looks, err := s.look(ctx)
 	if ctx.Err() != nil {
@@ -46,23 +49,19 @@ func (s *Sync) watch(ctx context.Context) (again bool, err error) {
 	}
 	s.compareServers(ctx, looks)
 	lost, half := s.compare(looks)
-	orphans, orphanErr := s.orphaned(ctx, half)
-	if orphanErr != nil {
-		return false, orphanErr
+	orphans, asking := s.orphaned(ctx, half)
+	if lost = append(lost, orphans...); len(lost) > 0 && asking == nil {
+		asking = s.begin(ctx, lost)
+		again = asking == nil
 	}
-	if lost = append(lost, orphans...); len(lost) > 0 {
-		err := s.begin(ctx, lost)
-		return err == nil, err
+	if asking == nil && !again {
+		asking = s.askDue(ctx, looks)
 	}
-	if err == nil && s.passDue.Swap(false) {
-		poke(s.passNow)
-		poke(s.fleetLook)
-	}
-	return false, err
+	return again, cmp.Or(asking, err)
 }
 
-// compare takes in a look. It returns the shards that are lost, and those that have stood half built for so long that
-// nobody may be at them. What did not answer stays as it was seen last.
+// compare takes in a look. It returns the shards that are lost, and those that have stood half built for so long, or for so
+// certain a reason, that nobody may be at them. What did not answer stays as it was seen last.
 func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost, old []uint8) {
 	at := s.cfg.Now()
 	complete, building := 0, 0
@@ -71,7 +70,8 @@ func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost, old []ui
 			continue
 		}
 		value := look.Epoch
-		if value != s.epochs.seen[i] {
+		s.epochs.fresh[i] = value != s.epochs.seen[i]
+		if s.epochs.fresh[i] {
 			if s.epochs.seen[i] != "" {
 				s.cursors.forget() // another life of this shard: its stream begins anew
 			}
@@ -83,7 +83,7 @@ func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost, old []ui
 			lost = append(lost, uint8(i))
 		case half:
 			building++
-			if at.Sub(s.epochs.since[i]) >= s.cfg.OrphanAfter {
+			if at.Sub(s.epochs.since[i]) >= s.cfg.OrphanAfter || value == "~"+s.epochs.begun {
 				old = append(old, uint8(i))
 			}
 		default:
@@ -98,35 +98,33 @@ func (s *Sync) compare(looks *[enforce.Shards]enforce.ShardLook) (lost, old []ui
 	return lost, old
 }
 
-// begin asks the fleet job for all that the database knows of the lost shards: groups, exemptions, mutes, bans, then the
-// default hashes. Shards that another instance begins first are left to it. An asking that fails leaves the shards half
-// built and nobody at it: the next look finds them orphaned.
+// begin asks the fleet job for all that the database knows of the lost shards: groups, exemptions, mutes, bans, each shard's
+// default hashes after them. Shards that another instance begins first are left to it. An asking that fails leaves the
+// shards half built and nobody at it: the next look here begins anew, and those of others after a while.
 func (s *Sync) begin(ctx context.Context, lost []uint8) error {
 	nonce := s.cfg.NewID()
-	won, err := s.swap(ctx, lost, func(shard uint8) string { return s.epochs.seen[shard] }, "~"+nonce)
+	s.epochs.begun = nonce
+	won, swapping := s.swap(ctx, lost, func(shard uint8) string { return s.epochs.seen[shard] }, "~"+nonce)
 	var shards []uint8
 	for i, shard := range lost {
 		if won[i] {
 			shards = append(shards, shard)
-			s.epochs.seen[shard], s.epochs.since[shard] = "~"+nonce, time.Time{}
+			s.epochs.seen[shard], s.epochs.since[shard] = "~"+nonce, s.cfg.Now()
 		}
 	}
-	if err != nil || len(shards) == 0 {
-		return err
+	if len(shards) == 0 {
+		return swapping
 	}
 	number, err := s.ask(ctx, store.FleetAsk{Shards: shards, Reason: reasonRebuild, Whole: true, Unpaced: true, Nonce: nonce})
 	if err != nil {
 		return err
 	}
-	for _, shard := range shards {
-		s.epochs.since[shard] = s.cfg.Now()
+	s.pass.asked(shards, number) // all that a pass would do
+	if swapping == nil {
+		s.epochs.begun = ""
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "Redis has lost shards, rebuilding them from the database", slog.Int("shards", len(shards)))
-	if len(shards) == enforce.Shards && !s.passed.Load() { // all that a first pass would do
-		s.pass.awaited.Store(number)
-		s.passDue.Store(false)
-	}
-	return nil
+	return swapping
 }
 
 // orphaned keeps those of the half built shards that the fleet job knows nothing of.

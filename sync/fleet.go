@@ -19,8 +19,7 @@ const (
 	leasesRenewed = 3 // times while a lease lasts
 )
 
-// errClaimLost ends work on shards that are somebody else's by now: they were asked for anew, or this instance stood still
-// for longer than its lease.
+// errClaimLost ends work on shards that are somebody else's by now: this instance stood still for longer than its lease.
 var errClaimLost = errors.New("sync: the claim was lost")
 
 // runFleet is one worker of lane 4: it claims shards of the fleet job and publishes their groups, until none are left.
@@ -42,7 +41,7 @@ func (s *Sync) runFleet(ctx context.Context, worker int) {
 	})
 }
 
-// workFleet does one claim, or the end of the job; more = there may be another.
+// workFleet does one claim; more = there may be another.
 func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *store.FleetReader, worker int) (more bool, err error) {
 	status, err := s.store.FleetStatus(ctx)
 	switch {
@@ -53,8 +52,6 @@ func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *sto
 		return false, nil
 	case worker > 0 && !status.Unpaced:
 		return false, nil
-	case status.Left == 0:
-		return s.endFleet(ctx, by)
 	}
 	by.Shards = s.breaker.present()
 	claim, err := s.store.ClaimFleet(ctx, by, claimSize(status.About))
@@ -73,10 +70,14 @@ func claimSize(about int64) int {
 	return int(min(max(groupsAClaim*enforce.Shards/max(about, 1), 1), shardsAClaim))
 }
 
-// workClaim publishes the groups of a claim. If it cannot, others may take the claim at once.
+// workClaim publishes a claim. If it cannot, others may take the claim at once.
 func (s *Sync) workClaim(ctx context.Context, by store.FleetClaimer, reader *store.FleetReader, claim []store.FleetShard) (bool, error) {
-	w := newSweep(s, reader, claim)
-	err := s.whileClaimed(ctx, by, claim, &w.done, w.run)
+	w, rebuilt := newSweep(s, reader, claim), 0
+	err := s.whileClaimed(ctx, by, claim, &w.done, func(ctx context.Context) (err error) {
+		rebuilt, err = s.publishClaim(ctx, w, claim)
+		return err
+	})
+	s.metrics.rebuilds.Add(float64(rebuilt))
 	if errors.Is(err, errClaimLost) {
 		return true, nil
 	}
@@ -84,8 +85,12 @@ func (s *Sync) workClaim(ctx context.Context, by store.FleetClaimer, reader *sto
 		s.noteError(ctx, laneFleet, s.store.GiveFleetBack(context.WithoutCancel(ctx), by, claim))
 		return false, err
 	}
-	if _, err := s.store.EndFleetShards(ctx, by, claim, w.done.Load()); err != nil {
+	end, err := s.store.EndFleetShards(ctx, by, claim, w.done.Load())
+	if err != nil {
 		return false, fmt.Errorf("end shards: %w", err)
+	}
+	if end.Over {
+		s.fleetEnded(ctx)
 	}
 	return true, nil
 }
@@ -126,7 +131,7 @@ type FleetStatus struct {
 	EndedAt time.Time // of the last that ended; zero = none
 	Took    time.Duration
 	Shards  int64 // of this job
-	Done    int64 // of them, whose groups are all in Redis
+	Done    int64 // of them, that are all in Redis
 	Groups  int64 // published so far, or by the last job
 	About   int64 // groups that there are to publish, roughly
 	// Rate is in groups a second since the beginning, or of the last job; 0 = unknown.

@@ -9,32 +9,21 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// endFleet does what comes when the groups of all shards are in Redis: the default hashes, so that no group is ever seen
-// under defaults that its own hash does not know yet, and then the epochs of rebuilt shards.
-func (s *Sync) endFleet(ctx context.Context, by store.FleetClaimer) (more bool, err error) {
-	end, err := s.store.ClaimFleetEnd(ctx, by)
-	if err != nil {
-		return false, fmt.Errorf("claim the end of the fleet job: %w", err)
+// publishClaim publishes the groups of a claim and then what comes when they are all in Redis: the default hashes of their
+// shards, so that no group is ever seen under defaults that its own hash does not know yet, and the epochs of rebuilt shards.
+// It returns how many were rebuilt.
+func (s *Sync) publishClaim(ctx context.Context, w *sweep, claim []store.FleetShard) (rebuilt int, err error) {
+	if err := w.run(ctx); err != nil {
+		return 0, err
 	}
-	if len(end.Shards) == 0 {
-		return false, nil
+	if err := s.publishDefaults(ctx, claim); err != nil {
+		return 0, err
 	}
-	if err := s.publishDefaults(ctx, end.Shards); err != nil {
-		return false, err
-	}
-	rebuilt, err := s.completeEpochs(ctx, end.Shards)
-	if err != nil {
-		return false, err
-	}
-	if err := s.store.EndFleet(ctx, end); err != nil {
-		return false, fmt.Errorf("end the fleet job: %w", err)
-	}
-	s.fleetEnded(ctx, rebuilt)
-	return true, nil
+	return s.completeEpochs(ctx, claim)
 }
 
-// publishDefaults publishes the default hashes of shards at the counters with which their groups were asked for: newer
-// ones have a job of their own, which comes after.
+// publishDefaults publishes the default hashes of shards at the counters with which they were asked for: newer ones have an
+// asking of their own, which comes after.
 func (s *Sync) publishDefaults(ctx context.Context, shards []store.FleetShard) error {
 	var calls []*call
 	for _, shard := range shards {
@@ -79,19 +68,16 @@ func (s *Sync) completeEpochs(ctx context.Context, shards []store.FleetShard) (r
 	return rebuilt, nil
 }
 
-// fleetEnded tells of a job that ended.
-func (s *Sync) fleetEnded(ctx context.Context, rebuilt int) {
-	if rebuilt > 0 {
-		s.metrics.rebuilds.Add(float64(rebuilt))
-		poke(s.epochsNow)
-	}
+// fleetEnded tells that nothing is left of the job.
+func (s *Sync) fleetEnded(ctx context.Context) {
+	poke(s.epochsNow)
 	s.wakeFleet(ctx)
 	status, err := s.store.FleetStatus(ctx)
 	if err != nil || status.Running() {
 		return
 	}
 	s.metrics.passes.Observe(float64(status.TookMS) / 1000)
-	s.log.LogAttrs(ctx, slog.LevelInfo, "fleet job complete", slog.String("reason", status.Reason), slog.Int("rebuilt_shards", rebuilt),
+	s.log.LogAttrs(ctx, slog.LevelInfo, "fleet job complete", slog.String("reason", status.Reason),
 		slog.Int64("groups", status.Groups), slog.Int64("took_ms", status.TookMS))
 }
 

@@ -102,17 +102,10 @@ func TestFleetOfAKilledInstance(t *testing.T) {
 				t.Fatal(len(claim), err)
 			}
 		},
-		"before the default hashes": func(t *testing.T, s *store.Store, by store.FleetClaimer) {
+		"in a claim of all": func(t *testing.T, s *store.Store, by store.FleetClaimer) {
 			t.Helper()
-			claim, err := s.ClaimFleet(t.Context(), by, enforce.Shards)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if held, err := s.EndFleetShards(t.Context(), by, claim, groups); err != nil || !held {
-				t.Fatal(held, err)
-			}
-			if end, err := s.ClaimFleetEnd(t.Context(), by); err != nil || len(end.Shards) != enforce.Shards {
-				t.Fatal(len(end.Shards), err)
+			if claim, err := s.ClaimFleet(t.Context(), by, enforce.Shards); err != nil || len(claim) != enforce.Shards {
+				t.Fatal(len(claim), err)
 			}
 		},
 	} {
@@ -163,8 +156,8 @@ func TestFleetNewestBoundsWin(t *testing.T) {
 	})
 }
 
-// TestFleetDefaultsComeLast watches the default hashes while another instance's shards are stuck: they keep the old bounds
-// until the groups of all shards are done.
+// TestFleetDefaultsComeLast watches a shard's default hash while its groups are stuck in another instance: it keeps the old
+// bounds until they are done. The other shards do not wait for it.
 func TestFleetDefaultsComeLast(t *testing.T) {
 	t.Parallel()
 	at := real(t)
@@ -182,13 +175,43 @@ func TestFleetDefaultsComeLast(t *testing.T) {
 	}
 	b := prepare(t, at, nil, func(c *policysync.Config) { c.FleetLease = time.Hour }).run(t)
 	eventually(t, "all but the slow one's", func() bool { st := b.Status().Fleet; return st.Running && st.Done == enforce.Shards-1 })
-	if got := at.intervals(t, groups); got["default 2000"] != enforce.Shards || got["group 3000"] < groups/2 {
+	slow := at.keys.Default(claim[0].Shard, "message")
+	if got := at.intervals(t, groups); got["default 3000"] != enforce.Shards-1 || got["group 3000"] < groups/2 || at.field(t, slow, "min_interval_ms") != "2000" {
 		t.Errorf("while a shard is left: %v", got)
 	}
-	if held, err := idle.store.EndFleetShards(t.Context(), by, claim, 0); err != nil || !held {
-		t.Fatal(held, err)
+	if err := idle.store.GiveFleetBack(t.Context(), by, claim); err != nil {
+		t.Fatal(err)
 	}
-	eventually(t, "defaults", func() bool { return at.intervals(t, groups)["default 3000"] == enforce.Shards })
+	eventually(t, "all", at.allAt(t, groups, "3000", "3000"))
+}
+
+// TestRebuildUnderSteadyChanges loses all of Redis while the bounds change faster than a claim takes: the rebuild ends, and
+// hurries to its end.
+func TestRebuildUnderSteadyChanges(t *testing.T) {
+	t.Parallel()
+	at := real(t)
+	const groups = 300
+	a := start(t, at, rarely)
+	a.crowd(t, groups)
+	a.drained(t)
+	eventually(t, "nothing runs", func() bool { return !a.Status().Fleet.Running })
+	n, began := 0, time.Now()
+	change := func() { a.clampAt(t, int64(2000+n%1000)); n++ }
+	at.flush(t)
+	eventually(t, "it has begun", func() bool { change(); return a.Status().RebuildingShards > 0 || at.whole(t) })
+	eventually(t, "whole, under changes", func() bool {
+		change()
+		status, err := a.store.FleetStatus(t.Context())
+		if err == nil && status.Left > 0 && !status.Unpaced && !at.whole(t) {
+			t.Errorf("a rebuild is paced: %+v", status)
+		}
+		return at.whole(t)
+	})
+	t.Logf("whole after %v and %d changes", time.Since(began), n)
+	eventually(t, "nothing is left", func() bool {
+		status, err := a.store.SyncStatus(t.Context())
+		return err == nil && status == store.SyncStatus{}
+	})
 }
 
 // TestFleetWithdrawsWhatTheRegistryDropped takes `speech` from an action: what was published of it because of penalties

@@ -142,11 +142,13 @@ func resultName(r enforce.Result) string {
 	return "unknown"
 }
 
-func (s *Sync) countOutbox(ctx context.Context) {
+// countOutbox takes in how much waits; ok is false if the database does not say: the poll tells that.
+func (s *Sync) countOutbox(ctx context.Context) (depth int64, ok bool) {
 	status, err := s.store.SyncStatus(ctx)
 	if err != nil {
-		return // the poll has said so
+		return 0, false
 	}
 	s.metrics.outbox.Set(float64(status.OutboxDepth))
 	s.report.outbox(status)
+	return status.OutboxDepth, true
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -44,17 +43,8 @@ func (f *fleetRows) take() (ids []string, stale bool) {
 	return ids, stale
 }
 
-// pass is the pass over the whole fleet that this instance needs: at its start, and when Redis came back. Its loop
-// touches it, but for awaited.
-type pass struct {
-	wanted  bool         // it is not asked for yet
-	after   int64        // a job that was asked for after this number will do
-	began   bool         // one was wanted before
-	awaited atomic.Int64 // the number of the job that is it; 0 = none
-}
-
-// runPasses asks for fleet jobs: when bounds, defaults or the registry changed (rows of the outbox, claimed by one
-// instance), and wholly, with exemptions and holds, at the start and when Redis comes back. It tells how they come along.
+// runPasses asks for fleet jobs when bounds, defaults or the registry changed (rows of the outbox, claimed by one instance),
+// and tells how jobs come along.
 func (s *Sync) runPasses(ctx context.Context) {
 	every(ctx, s.cfg.FleetEvery, s.fleetLook, func(ctx context.Context) {
 		err := s.askForRows(ctx)
@@ -84,9 +74,7 @@ func (s *Sync) ask(ctx context.Context, ask store.FleetAsk) (number int64, err e
 	if err != nil {
 		return 0, fmt.Errorf("ask for a fleet job: %w", err)
 	}
-	if number > 0 {
-		s.wakeFleet(ctx)
-	}
+	s.wakeFleet(ctx)
 	return number, nil
 }
 
@@ -97,54 +85,15 @@ func (s *Sync) wakeFleet(ctx context.Context) {
 	s.noteError(ctx, laneNotify, s.store.Notify(ctx, s.instance+fleetWord))
 }
 
-// followFleet asks for the pass that this instance needs, as soon as that supersedes nothing, and takes in how far the
-// job is.
+// followFleet takes in how far the job is, and whether all that this instance waited for is done.
 func (s *Sync) followFleet(ctx context.Context) error {
 	status, err := s.store.FleetStatus(ctx)
 	if err != nil {
 		return fmt.Errorf("read the fleet job: %w", err)
 	}
 	s.noteFleet(status)
-	select {
-	case <-s.passNow:
-		s.pass.wanted, s.pass.after = true, -1
-		if s.pass.began {
-			s.pass.after = status.Number
-		}
-		s.pass.began = true
-	default:
-	}
-	if s.pass.wanted {
-		number, err := s.ask(ctx, store.FleetAsk{
-			Reason: reasonOf(s.pass.after), Whole: true, Stale: true, Join: true, JoinAfter: s.pass.after,
-		})
-		if err != nil {
-			return err
-		}
-		if number > 0 {
-			s.pass.wanted = false
-			s.pass.awaited.Store(number)
-		}
-		return nil
-	}
-	s.passEnded(ctx, status)
-	return nil
-}
-
-func reasonOf(after int64) string {
-	if after < 0 {
-		return reasonStart
-	}
-	return reasonRedis
-}
-
-// passEnded takes in that the job that this instance waited for is done.
-func (s *Sync) passEnded(ctx context.Context, status store.FleetStatus) {
-	awaited := s.pass.awaited.Load()
-	if awaited == 0 || status.Ended < awaited || !s.pass.awaited.CompareAndSwap(awaited, 0) {
-		return
-	}
-	if !s.passed.Swap(true) {
+	if s.pass.settled(status.Ended) && !s.passed.Swap(true) {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "first pass complete", slog.Int64("groups", status.Groups), slog.Int64("took_ms", status.TookMS))
 	}
+	return nil
 }

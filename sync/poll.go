@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"time"
 
 	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/store"
@@ -16,13 +17,26 @@ const maxHeld = 100_000
 // runPoll is lane 3, the net under the others: each second, and when woken, it publishes what still waits in the outbox.
 func (s *Sync) runPoll(ctx context.Context) {
 	every(ctx, s.cfg.PollEvery, s.pollNow, func(ctx context.Context) {
+		began := s.cfg.Now()
 		err := s.poll(ctx)
 		s.noteError(ctx, lanePoll, err)
 		if err == nil || !passing(err) {
 			s.polled.Store(true) // one group's own trouble does not count
 		}
-		s.countOutbox(ctx)
+		if depth, counted := s.countOutbox(ctx); counted && err == nil && depth == 0 {
+			s.acquit(ctx, began)
+		}
 	})
+}
+
+// acquit ends the trouble of the lanes that work only when there is something to do: what they left undone before that
+// moment has been done by polls, here or elsewhere, for nothing waits any longer.
+func (s *Sync) acquit(ctx context.Context, before time.Time) {
+	for _, lane := range []string{laneWake, laneNotify, laneComplete} {
+		if s.report.troubled(lane, before) {
+			s.noteError(ctx, lane, nil)
+		}
+	}
 }
 
 // held are leased rows of shards that are away. They stay leased, so that the poll gets at the rows behind them, until

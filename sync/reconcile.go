@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/pacekeeper/pacekeeper/enforce"
 )
 
 // reconciler is what passes know of each other. Only its loop touches it, but for restored.
@@ -19,33 +21,43 @@ type reconciler struct {
 func (s *Sync) runReconciler(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := min(s.cfg.ReconcileEvery, s.cfg.EpochEvery)
-		if s.passed.Load() && s.breaker.awayCount() == 0 {
+		if s.mayReconcile() {
 			err := s.reconcile(ctx)
-			s.noteError(ctx, laneReconcile, err)
 			if err == nil {
 				wait = s.cfg.ReconcileEvery
 			}
+			if errors.Is(err, errRebuilding) {
+				err = nil
+			}
+			s.noteError(ctx, laneReconcile, err)
 		}
 		pause(ctx, wait)
 	}
 }
 
-// reconcile runs one pass. One that met a rebuild is no trouble, and not complete either.
+// mayReconcile says that there is something to compare which no first pass is about to write: all that is there.
+func (s *Sync) mayReconcile() bool {
+	due, _ := s.pass.dueOf(s.breaker.present())
+	return len(due) == 0 && !s.breaker.isAway() && (s.passed.Load() || s.breaker.awayCount() > 0)
+}
+
+// reconcile runs one pass over the shards that are there; while others are away or being rebuilt it mends what it finds, and
+// does not count as complete. errRebuilding: none is there.
 func (s *Sync) reconcile(ctx context.Context) error {
 	began := s.cfg.Now()
 	w := &walk{
-		sync: s, rests: true, lateBefore: s.reconciler.late, late: map[string]mark{}, done: &atomic.Int64{},
+		sync: s, rests: true, partly: true, lateBefore: s.reconciler.late, late: map[string]mark{}, done: &atomic.Int64{},
 		withhold: s.reconciler.restored.Load(),
 	}
 	err := w.run(ctx)
 	s.tellMended(ctx, w)
-	if errors.Is(err, errRebuilding) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
 	s.reconciler.late = w.late
+	if len(w.shards) < enforce.Shards {
+		return nil
+	}
 	s.noteRestored(ctx, w)
 	s.report.reconciled(ReconcileStatus{
 		At: began, Took: s.cfg.Now().Sub(began), Groups: w.done.Load(), Repaired: int64(w.mended.keys),

@@ -37,5 +37,5 @@ func (s *Sync) compareServers(ctx context.Context, looks *[enforce.Shards]enforc
 	}
 	s.log.LogAttrs(ctx, slog.LevelWarn, "Redis was restarted or replaced, publishing what it serves again",
 		slog.Int("shards", len(changed)))
-	s.passDue.Store(true)
+	s.pass.need(changed)
 }

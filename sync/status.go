@@ -107,6 +107,14 @@ func (r *report) outcome(lane string, err error, now time.Time) (began, ended bo
 	return began, ended
 }
 
+// troubled says that the lane is in trouble since a round before that moment.
+func (r *report) troubled(lane string, before time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.lanes[lane]
+	return l != nil && l.Error != "" && l.At.Before(before)
+}
+
 func (r *report) lag(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

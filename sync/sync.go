@@ -78,9 +78,8 @@ type Sync struct {
 	ledger     *ledger       // what earlier versions published
 	breaker    *breaker      // whether Redis answers
 	fleet      *fleetRows    // claimed rows that ask for a fleet job
-	pass       pass          // the pass over the whole fleet that this instance needs
+	pass       pass          // what this instance needs published wholly
 	pollNow    chan struct{} // wakes lane 3
-	passNow    chan struct{} // asks for a pass over the whole fleet
 	fleetLook  chan struct{} // wakes who asks for fleet jobs and follows them
 	fleetWork  chan struct{} // wakes a worker of the fleet job
 	epochsNow  chan struct{} // wakes the watch over the epochs
@@ -92,7 +91,6 @@ type Sync struct {
 	reconciler reconciler
 	metrics    *metrics
 	report     *report
-	passDue    atomic.Bool // a pass over the whole fleet is due once no shard is missing
 	polled     atomic.Bool // a first poll of the outbox is done
 	passed     atomic.Bool // a first complete pass is done
 }
@@ -120,7 +118,6 @@ func New(cfg Config) (*Sync, error) {
 		breaker:   newBreaker(cfg.SingleNode),
 		fleet:     newFleetRows(),
 		pollNow:   make(chan struct{}, 1),
-		passNow:   make(chan struct{}, 1),
 		fleetLook: make(chan struct{}, 1),
 		fleetWork: make(chan struct{}, 1),
 		epochsNow: make(chan struct{}, 1),
@@ -129,7 +126,7 @@ func New(cfg Config) (*Sync, error) {
 		report:    newReport(),
 	}
 	s.fleetPublisher = cmp.Or(cfg.FleetPublisher, cfg.Publisher)
-	s.passDue.Store(true)
+	s.pass.need(allShards())
 	return s, nil
 }
 

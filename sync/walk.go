@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type walk struct {
 	actions []string
 	rests   bool // leave half of the time to others
 	survey  bool // count what is ahead, mend nothing
+	partly  bool // shards that are away or being rebuilt are left out, else they end the walk
+	shards  []uint8
 
 	differs map[string]int // with survey: keys, mutes and bans by kind of drift
 
@@ -57,14 +60,8 @@ var errRebuilding = errors.New("sync: Redis is being rebuilt")
 
 // run compares everything once. Whatever could not be read wholly ends it, and nothing is mended from it.
 func (w *walk) run(ctx context.Context) error {
-	whole, err := w.wholeShards(ctx)
-	if err != nil {
+	if err := w.chooseShards(ctx); err != nil {
 		return err
-	}
-	for _, ok := range whole {
-		if !ok {
-			return errRebuilding
-		}
 	}
 	sys, err := w.sync.store.System(ctx)
 	if err != nil {
@@ -112,15 +109,16 @@ func (w *walk) readGroups(ctx context.Context, pages chan<- []store.PublishRow) 
 		if err != nil {
 			return fmt.Errorf("read groups: %w", err)
 		}
+		last := len(rows) < groupsAPage
 		if len(rows) > 0 {
 			after = rows[len(rows)-1].GroupID
 			select {
-			case pages <- rows:
+			case pages <- w.chosen(rows):
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
-		if len(rows) < groupsAPage {
+		if last {
 			return nil
 		}
 	}
@@ -226,10 +224,9 @@ func (w *walk) count(found []drift) {
 	}
 }
 
-// walkDefaults compares the default hashes of all shards.
+// walkDefaults compares the default hashes of the shards.
 func (w *walk) walkDefaults(ctx context.Context) error {
-	for start := 0; start < enforce.Shards; start += shardsALook {
-		shards := allShards()[start : start+shardsALook]
+	for shards := range slices.Chunk(w.shards, shardsALook) {
 		err := w.rested(ctx, func() error {
 			found, keys, err := w.lookDefaults(ctx, shards)
 			w.defaults.keys += keys
@@ -293,13 +290,41 @@ func (w *walk) lookDefaults(ctx context.Context, shards []uint8) (found []drift,
 	return found, len(names), nil
 }
 
-// wholeShards says which shards are complete; the others are a rebuild's.
+// chooseShards takes the shards that answer and are complete; the others are a rebuild's, or away.
+func (w *walk) chooseShards(ctx context.Context) error {
+	whole, err := w.wholeShards(ctx)
+	if err != nil {
+		return err
+	}
+	for i, ok := range whole {
+		if ok {
+			w.shards = append(w.shards, uint8(i))
+		}
+	}
+	if len(w.shards) == 0 || len(w.shards) < enforce.Shards && !w.partly {
+		return errRebuilding
+	}
+	return nil
+}
+
+// wholeShards says which shards answer and are complete. That some are away is an error unless the walk leaves them out.
 func (w *walk) wholeShards(ctx context.Context) (whole [enforce.Shards]bool, err error) {
 	looks, err := w.sync.look(ctx)
 	for i, look := range looks {
 		whole[i] = look.Err == nil && look.Epoch != "" && !strings.HasPrefix(look.Epoch, "~")
 	}
+	if w.partly && ctx.Err() == nil {
+		err = nil
+	}
 	return whole, err
+}
+
+// chosen leaves out the rows of other shards.
+func (w *walk) chosen(rows []store.PublishRow) []store.PublishRow {
+	if len(w.shards) == enforce.Shards {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(row store.PublishRow) bool { return !slices.Contains(w.shards, row.Shard) })
 }
 
 // rested runs fn, and then leaves the servers to others for as long as it took. While a fleet job gets on it waits: the job

@@ -19,7 +19,7 @@ func (w *walk) walkHolds(ctx context.Context) error {
 func (w *walk) walkMutes(ctx context.Context) error {
 	var after store.HoldKey
 	for {
-		page, err := w.sync.store.MutesForPublish(ctx, nil, after, groupsAPage)
+		page, err := w.sync.store.MutesForPublish(ctx, w.shards, after, groupsAPage)
 		if err != nil {
 			return fmt.Errorf("read mutes: %w", err)
 		}
@@ -76,7 +76,7 @@ func (w *walk) missingMutes(ctx context.Context, page []store.Mute) (missing []s
 func (w *walk) walkBans(ctx context.Context) error {
 	var after store.HoldKey
 	for {
-		page, err := w.sync.store.BansForPublish(ctx, nil, after, groupsAPage)
+		page, err := w.sync.store.BansForPublish(ctx, w.shards, after, groupsAPage)
 		if err != nil {
 			return fmt.Errorf("read bans: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,18 @@ func TestRedisAwayDuringEdits(t *testing.T) {
 		status, err2 := a.store.SyncStatus(t.Context())
 		return err == nil && err2 == nil && !record.Pending && status.OutboxDepth == 0 && a.Ready() == nil
 	})
+	eventually(t, "an idle system is in no trouble", func() bool { return a.trouble() == "" })
+}
+
+// trouble names the lanes that are in trouble.
+func (i *instance) trouble() string {
+	var names []string
+	for _, lane := range i.Status().Lanes {
+		if lane.Error != "" {
+			names = append(names, lane.Name)
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // TestBothAwayAtStart runs without database and Redis, not ready, and becomes ready when they come.
@@ -167,6 +180,14 @@ func TestBothAwayAtStart(t *testing.T) {
 	if !at.whole(t) {
 		t.Error("ready, but not whole")
 	}
+
+	database.Kill(t)
+	a.Wake(store.Change{Kind: store.KindPolicy, OutboxID: "o1", GroupID: "g1", Version: 1, At: time.Now()})
+	eventually(t, "telling and publishing are in trouble", func() bool {
+		return strings.Contains(a.trouble(), "notify") && strings.Contains(a.trouble(), "wake")
+	})
+	database.Restart(t)
+	eventually(t, "an idle system is in no trouble", func() bool { return a.trouble() == "" })
 }
 
 // TestAnotherInstanceTakesOver leaves a claimed row and a half built shard behind, as kill -9 does.

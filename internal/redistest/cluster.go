@@ -73,7 +73,7 @@ var silenced sync.Once
 func (c *Cluster) launch(i int, args []string) error {
 	s := c.Nodes[i]
 	s.Addr = "127.0.0.1:" + strconv.Itoa(c.ports[2*i])
-	if err := os.WriteFile(filepath.Join(s.dir, "nodes.conf"), []byte(c.file(i)), 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(s.dir, 0o700), os.WriteFile(filepath.Join(s.dir, "nodes.conf"), []byte(c.file(i)), 0o600)); err != nil {
 		return fmt.Errorf("write the file of a cluster node: %w", err)
 	}
 	return s.launch(append([]string{
@@ -83,6 +83,14 @@ func (c *Cluster) launch(i int, args []string) error {
 		"--cluster-require-full-coverage", "no", "--cluster-allow-replica-migration", "no",
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-backlog-size", "1mb",
 	}, args...)...)
+}
+
+// Restart starts a stopped node, empty, in the part that it began with.
+func (c *Cluster) Restart(tb testing.TB, s *Server) {
+	tb.Helper()
+	if err := c.launch(slices.Index(c.Nodes, s), nil); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // file is what a node remembers of its cluster, as Redis writes it.
