@@ -40,6 +40,7 @@ test: prerequisites ## Install what is missing, then run every test
 .PHONY: race
 race: prerequisites ## Run the packages that share memory under the race detector
 	go test -race -p 1 -timeout 20m ./cmd/server ./store ./sync ./ui
+	go test -race -run 'Many|Pipelined|Hung|Callers|Follow' ./enforce
 
 .PHONY: parity
 parity: prerequisites ## Hold the check script against the evaluator for a million decisions (nightly, minutes)

@@ -24,10 +24,11 @@ func (c *Client) askQueued(ctx context.Context, call *asked) {
 	sent := *call // what answers too late fills this one
 	callCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	sent.queued, sent.gone = make(chan struct{}), callCtx.Done()
+	queued := make(chan struct{})
+	sent.queued, sent.gone = queued, callCtx.Done()
 	c.join(&sent) //nolint:contextcheck // a lane serves many callers: none may end it for the others
 	select {
-	case <-sent.queued:
+	case <-queued: // until then sent is the lane's alone
 		*call = sent
 	case <-callCtx.Done():
 		call.err = callCtx.Err()
