@@ -43,7 +43,7 @@ type nodeReply struct {
 
 // newNodePeers starts node/driver.js, whose first line names its limiters. Their packages must be installed.
 func newNodePeers(s *server) (*nodeDriver, []*peer, error) {
-	n := &nodeDriver{waiting: map[int]chan nodeReply{}, cmd: exec.Command("node", "node/driver.js", s.socket, group)}
+	n := &nodeDriver{waiting: map[int]chan nodeReply{}, cmd: exec.Command("node", "node/driver.js", s.socket, nodeGroup)}
 	var err error
 	if n.in, err = n.cmd.StdinPipe(); err != nil {
 		return nil, nil, err

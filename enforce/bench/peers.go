@@ -22,8 +22,12 @@ type quota struct {
 	period time.Duration
 }
 
-// group is where all members are; the quotas are those of its actions.
-const group = "group-1000042"
+// The groups where members are, one for each way to ask the kit; the quotas are those of its actions.
+const (
+	group      = "group-1000042"
+	tupleGroup = "group-1000043"
+	nodeGroup  = "group-1000044"
+)
 
 func (q quota) action() string {
 	switch q {
@@ -80,8 +84,8 @@ func newGoPeers(ctx context.Context, s *server) ([]*peer, error) {
 		goPeer("**this kit**, the tuple", func(ctx context.Context, q quota, member string) (bool, error) {
 			keys := enforce.NewKeys("")
 			reply, err := tuple.Run(ctx, rdb, []string{
-				keys.Policy(q.action(), group), keys.Default(enforce.Shard(group), q.action()),
-				keys.State(q.action(), group, member), keys.Member(group, member),
+				keys.Policy(q.action(), tupleGroup), keys.Default(enforce.Shard(tupleGroup), q.action()),
+				keys.State(q.action(), tupleGroup, member), keys.Member(tupleGroup, member),
 			}).Int64Slice()
 			return err == nil && reply[0] <= int64(policy.AllowedDegraded), err
 		}),
@@ -108,17 +112,22 @@ func degradedIsFault(d enforce.Decision, err error) error {
 // publish makes the quotas the group's policies: the full decision with the shipped ladder, and an interval of 1 ms, which
 // nobody here is faster than.
 func publish(ctx context.Context, rdb redis.UniversalClient) error {
-	keys, pubs := enforce.NewKeys(""), []enforce.Publication{}
-	for _, q := range []quota{costQuota, wideQuota, abuseQuota} {
-		p := policy.FactoryPolicy(q.action())
-		p.MinIntervalMS, p.Limit, p.PeriodMS, p.Order, p.Version, p.Speech = 1, int64(q.limit), q.period.Milliseconds(), 1, 1, true
-		if q == abuseQuota {
-			p.MinIntervalMS, p.Speech, p.Ladder = 0, false, nil // the window alone is under attack, not the mutes
+	keys := enforce.NewKeys("")
+	for _, of := range []string{group, tupleGroup, nodeGroup} {
+		var pubs []enforce.Publication
+		for _, q := range []quota{costQuota, wideQuota, abuseQuota} {
+			p := policy.FactoryPolicy(q.action())
+			p.MinIntervalMS, p.Limit, p.PeriodMS, p.Order, p.Version, p.Speech = 1, int64(q.limit), q.period.Milliseconds(), 1, 1, true
+			if q == abuseQuota {
+				p.MinIntervalMS, p.Speech, p.Ladder = 0, false, nil // the window alone is under attack, not the mutes
+			}
+			pubs = append(pubs, enforce.Publication{Key: keys.Policy(q.action(), of), Order: 1, Hash: enforce.PolicyHash(p)})
 		}
-		pubs = append(pubs, enforce.Publication{Key: keys.Policy(q.action(), group), Order: 1, Hash: enforce.PolicyHash(p)})
+		if _, err := enforce.NewPublisher(rdb, keys).Publish(ctx, enforce.Shard(of), pubs); err != nil {
+			return err
+		}
 	}
-	_, err := enforce.NewPublisher(rdb, keys).Publish(ctx, enforce.Shard(group), pubs)
-	return err
+	return nil
 }
 
 func newUlule(rdb *redis.Client) (*peer, error) {

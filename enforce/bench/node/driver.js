@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
 import Redis from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { Ratelimit } from '@upstash/ratelimit'
@@ -11,11 +12,16 @@ const [socket, group] = process.argv.slice(2)
 const redis = new Redis({ path: socket, enableReadyCheck: false })
 const versionOf = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version
 
-// What @upstash/ratelimit asks of its client, spoken to an ordinary Redis.
+// What @upstash/ratelimit asks of its client, spoken to an ordinary Redis, which does not know the first line of its scripts
+// (a flag of its makers' own service): they run without it.
+const withoutFlag = new Map() // hash of a script → hash of its text without that line
 const direct = {
-  evalsha: (sha, keys, args) => redis.evalsha(sha, keys.length, ...keys, ...args),
-  eval: (script, keys, args) => redis.eval(script, keys.length, ...keys, ...args),
-  scriptLoad: (script) => redis.script('LOAD', script),
+  evalsha: (sha, keys, args) => redis.evalsha(withoutFlag.get(sha) ?? sha, keys.length, ...keys, ...args),
+  eval: async (script, keys, args) => {
+    const text = script.replace(/^#![^\n]*/, '')
+    withoutFlag.set(createHash('sha1').update(script).digest('hex'), await redis.script('LOAD', text))
+    return redis.eval(text, keys.length, ...keys, ...args)
+  },
 }
 
 const once = (make) => {
@@ -28,7 +34,7 @@ const once = (make) => {
 }
 
 const upstash = (kind) => once((limit, period) => new Ratelimit({
-  redis: direct, ephemeralCache: false, analytics: false, timeout: 0, prefix: 'up',
+  redis: direct, ephemeralCache: false, analytics: false, timeout: 0, prefix: `up-${kind}`,
   limiter: kind === 'tokenBucket' ? Ratelimit.tokenBucket(1, `${Math.round(period / limit)} ms`, limit) : Ratelimit[kind](limit, `${period} ms`),
 }))
 const flexible = once((limit, period) => new RateLimiterRedis({ storeClient: redis, points: limit, duration: period / 1000, keyPrefix: 'rlf' }))
