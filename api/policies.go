@@ -130,8 +130,16 @@ func kept(sys *policy.System, role string, before, after policy.Document) policy
 	return sys.KeepOperatorActions(before, after)
 }
 
+// maxClamps is how many clamps a refusal lists.
+const maxClamps = 100
+
 // clampFault refuses what would be clamped.
 func clampFault(clamps []policy.Clamp) error {
+	message := "bounds would clamp the document"
+	if more := len(clamps) - maxClamps; more > 0 {
+		clamps = clamps[:maxClamps]
+		message += fmt.Sprintf(" in more places than these: and %d more", more)
+	}
 	fields := make([]policy.FieldError, 0, len(clamps))
 	for _, c := range clamps {
 		requested, effective, limit := asJSON(c.Requested), asJSON(c.Effective), asJSON(c.Limit)
@@ -141,7 +149,7 @@ func clampFault(clamps []policy.Clamp) error {
 		}
 		fields = append(fields, policy.FieldError{Pointer: c.Path, Code: "bounds", Detail: detail})
 	}
-	return &policy.Error{Code: policy.CodeInvalid, Message: "bounds would clamp the document", Fields: fields}
+	return &policy.Error{Code: policy.CodeInvalid, Message: message, Fields: fields}
 }
 
 // asJSON shows a value of a clamp as a document states it. The value is one of ours and marshals.

@@ -18,7 +18,7 @@ func exportKinds() []string {
 	return []string{"bounds", "defaults", "actions", "groups", "policies", "exemptions"}
 }
 
-// ExportPolicies implements GET /v1/policies/export. The first page is read before the answer begins, so that a database
+// ExportPolicies implements GET /v1/policies/export. All of it is of one moment. The first page is read before the answer begins, so that a database
 // that is away, or a group that is not there, is still an error.
 func (a *API) ExportPolicies(ctx context.Context, r ExportPoliciesRequestObject) (ExportPoliciesResponseObject, error) {
 	q := store.ConfigQuery{Groups: deref(r.Params.GroupId)}
@@ -34,12 +34,13 @@ func (a *API) ExportPolicies(ctx context.Context, r ExportPoliciesRequestObject)
 	if format != config.YAML && format != config.JSON {
 		return nil, policy.Errorf(policy.CodeMalformed, "the query parameter format is yaml or json")
 	}
-	x := &policyExport{ctx: ctx, api: a, format: format, export: a.cfg.Store.ExportConfig(q), asked: asked, alone: len(q.Groups) > 0 && len(kinds) == 0}
+	x := &policyExport{ctx: ctx, api: a, format: format, asked: asked, alone: len(q.Groups) > 0 && len(kinds) == 0}
 	var err error
-	if x.system, err = a.cfg.Store.System(ctx); err != nil {
+	if x.export, err = a.cfg.Store.ExportConfig(ctx, q); err != nil {
 		return nil, err
 	}
 	if x.first, err = x.export.Next(ctx); err != nil {
+		x.export.Close()
 		return nil, err
 	}
 	return x, nil
@@ -50,7 +51,6 @@ type policyExport struct {
 	ctx    context.Context //nolint:containedctx // the generated interface hands none to the writing of an answer
 	api    *API
 	format config.Format
-	system *policy.System
 	export *store.ConfigExport
 	first  []policy.GroupConfig
 	asked  func(kind string) bool
@@ -59,6 +59,7 @@ type policyExport struct {
 
 // VisitExportPoliciesResponse streams. What fails after the beginning breaks the connection off.
 func (x *policyExport) VisitExportPoliciesResponse(w http.ResponseWriter) error {
+	defer x.export.Close()
 	media := "application/yaml"
 	if x.format == config.JSON {
 		media = "application/json"
@@ -78,13 +79,13 @@ func (x *policyExport) VisitExportPoliciesResponse(w http.ResponseWriter) error 
 
 func (x *policyExport) write(w *config.Writer) (err error) {
 	if x.asked("bounds") && !x.alone {
-		err = w.Bounds(x.system.Bounds, x.system.ActionNames())
+		err = w.Bounds(x.export.System.Bounds, x.export.System.ActionNames())
 	}
 	if x.asked("defaults") && !x.alone {
-		err = cmp.Or(err, w.Defaults(x.system.Defaults))
+		err = cmp.Or(err, w.Defaults(x.export.System.Defaults))
 	}
 	if x.asked("actions") && !x.alone {
-		err = cmp.Or(err, w.Actions(x.system.Actions))
+		err = cmp.Or(err, w.Actions(x.export.System.Actions))
 	}
 	for page := x.first; err == nil; {
 		for _, g := range page {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -14,40 +13,41 @@ func AuditChanged(before, after string) string {
 	if err != nil {
 		return ""
 	}
-	paths := map[string]struct{}{}
+	fields := make(fieldSet, 0, 8)
 	for _, c := range changes {
-		addFields(paths, c.Path, c.Before)
-		addFields(paths, c.Path, c.After)
+		fields.addValue(c.Path, c.Before)
+		fields.addValue(c.Path, c.After)
 	}
-	return strings.Join(slices.Sorted(maps.Keys(paths)), " ")
+	slices.Sort(fields)
+	return strings.Join(fields, " ")
 }
 
 // DeriveChanged is AuditChanged of the record: what its Changed must be.
 func (r AuditRecord) DeriveChanged() string { return AuditChanged(r.Before, r.After) }
 
-// addFields adds the pointers of a value that changed as a whole, and of what is in it.
-func addFields(paths map[string]struct{}, path string, value []byte) {
+// fieldSet is a list without repeats: most entries have a handful, which a map would make dearer.
+type fieldSet []string
+
+// addValue adds the pointers of a value that changed as a whole, and of what is in it.
+func (f *fieldSet) addValue(path string, value []byte) {
 	if len(value) == 0 || value[0] != '{' {
-		addPath(paths, path)
+		f.add(path)
 		return
 	}
 	t, err := treeOf(value)
 	if err != nil || t.nodes[0].size == 0 {
-		addPath(paths, path)
+		f.add(path)
 		return
 	}
 	for k := t.firstKey(0); k != absent; k = t.nextKey(0, k) {
-		addFields(paths, path+"/"+escapePointer(t.text(k)), t.source(k+1))
+		f.addValue(path+"/"+escapePointer(t.text(k)), t.source(k+1))
 	}
 }
 
-// addPath adds a pointer and all that lead to it.
-func addPath(paths map[string]struct{}, path string) {
-	for path != "" {
-		if _, known := paths[path]; known {
-			return
-		}
-		paths[path] = struct{}{}
+// add adds a pointer and all that lead to it.
+func (f *fieldSet) add(path string) {
+	for path != "" && !slices.Contains(*f, path) {
+		*f = append(*f, path)
 		path = path[:strings.LastIndexByte(path, '/')]
 	}
 }

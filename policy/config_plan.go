@@ -114,8 +114,8 @@ func (p ConfigPrune) Covers(group string, named bool) bool {
 
 // Plan says what an apply would do, change by change: actions, bounds, defaults, then the groups by id. CodeInvalid with
 // every fault of what the files state, its pointer into them; CodeConflict, likewise, for what does not fit the groups as
-// they are: one that is not registered and has no name to register it by, one that is archived, more exemptions than one
-// may have.
+// they are: one that is not registered and has no name to register it by, one that is archived, one of the scope that is not
+// there, more exemptions than one may have.
 func (c Config) Plan(s ConfigState, prune ConfigPrune) (ConfigPlan, error) {
 	p := planner{state: s, prune: prune}
 	if err := p.system(c); err != nil {
@@ -124,6 +124,7 @@ func (c Config) Plan(s ConfigState, prune ConfigPrune) (ConfigPlan, error) {
 	for _, g := range p.groupsOf(c) {
 		p.group(g)
 	}
+	p.scope(c)
 	switch {
 	case len(p.fields) > 0:
 		return ConfigPlan{}, &Error{Code: CodeInvalid, Message: "the files are not valid", Fields: p.fields}
@@ -168,6 +169,25 @@ func (p *planner) groupsOf(c Config) []statedGroup {
 	}
 	slices.SortFunc(all, func(a, b statedGroup) int { return strings.Compare(a.ID, b.ID) })
 	return all
+}
+
+// scope refuses groups that only a scope of removals names and of which there is nothing to remove: a misspelt id must not
+// look like a group that is as it should be.
+func (p *planner) scope(c Config) {
+	if !p.prune.Any() {
+		return
+	}
+	for _, id := range p.prune.Groups {
+		old, registered := p.state.Groups[id]
+		_, named := c.Group(id)
+		switch path := "/groups/" + escapePointer(id); {
+		case named:
+		case !registered:
+			p.conflict(path, "not_registered", "the scope of the removals names the group "+id+", which is not registered")
+		case old.Archived:
+			p.conflict(path, "archived", "the scope of the removals names the group "+id+", which is archived")
+		}
+	}
 }
 
 // statedGroup is a group of the files, or one that only the scope of a removal brings in.

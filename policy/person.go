@@ -52,7 +52,7 @@ func (r AuditRecord) NamesID(id string) (who, what bool) {
 	case "group", "policy", "bounds", "defaults", "action", "generation", "person": // nobody's: a group's id may be a user's, too
 		person = ""
 	}
-	names := namesOf{id, kind == "policy" || kind == "bounds" || kind == "defaults" || kind == "action"}
+	names := namesOf{id, kind == "group" || kind == "policy" || kind == "bounds" || kind == "defaults" || kind == "action"}
 	what = person == id || MentionsID(r.Reason, id) || names.inJSON(r.Before) || names.inJSON(r.After)
 	return r.Actor == id, what
 }

@@ -17,6 +17,8 @@ func TestNamesID_WhatHasTheSameNameIsNoPerson(t *testing.T) {
 		{policy.AuditRecord{Action: "policy.update", Target: "17", GroupID: "17", After: "{}"}, "17", false},
 		{policy.AuditRecord{Action: "group.create", Target: "17", After: `{"group_id":"17","name":"Tea","locale":"en"}`}, "17", false},
 		{policy.AuditRecord{Action: "group.create", Target: "tea", After: `{"group_id":"tea","name":"Tea","locale":"en"}`}, "en", false},
+		{policy.AuditRecord{Action: "group.create", Target: "tea", After: `{"group_id":"tea","name":"mei","locale":"en"}`}, "mei", false},
+		{policy.AuditRecord{Action: "group.update", Target: "tea", Reason: "mei asked", After: `{"group_id":"tea","name":"mei"}`}, "mei", true},
 		{policy.AuditRecord{Action: "bounds.update", Target: "bounds"}, "bounds", false},
 		{policy.AuditRecord{Action: policy.AuditErase, Target: "person"}, "person", false},
 		{policy.AuditRecord{Action: "policy.update", Target: "tea", After: document}, "hard", false},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,14 +103,11 @@ func showRecord(r policy.AuditRecord) AuditEntry {
 	}
 }
 
-// newestFirst is how many of the newest entries are read for a changed field before the index is asked: what is changed
-// often stands among them, and the index, which knows no order, would give it all.
-const newestFirst = 5000
-
 // ListAudit pages entries, newest first. It seals first, so that the page is complete. CodeInvalid for a bad cursor or
 // filter.
 func (s *Store) ListAudit(ctx context.Context, q AuditQuery) (Page[AuditEntry], error) {
-	if _, _, err := q.where(s.dialect); err != nil {
+	where, args, err := q.where(s.dialect)
+	if err != nil {
 		return Page[AuditEntry]{}, err
 	}
 	if _, err := s.SealAudit(ctx); err != nil {
@@ -117,25 +115,17 @@ func (s *Store) ListAudit(ctx context.Context, q AuditQuery) (Page[AuditEntry], 
 	}
 	limit := pageLimit(q.Limit)
 	var rows []policy.AuditRecord
-	var err error
-	if q.Changed != "" && s.dialect.postgres {
-		few := q
-		few.newest = newestFirst
-		rows, err = s.newestEntries(ctx, few, limit+1)
-	}
-	if err == nil && len(rows) <= limit {
-		rows, err = s.newestEntries(ctx, q, limit+1)
+	if q.Changed != "" {
+		rows, err = s.changedEntries(ctx, q, limit+1)
+	} else {
+		rows, err = s.newestEntries(ctx, where, args, limit+1)
 	}
 	return pageOf(rows, limit, showRecord, func(r policy.AuditRecord) string {
 		return encodeCursor("audit", strconv.FormatInt(r.Seq, 10))
 	}), err
 }
 
-func (s *Store) newestEntries(ctx context.Context, q AuditQuery, limit int) (rows []policy.AuditRecord, err error) {
-	where, args, err := q.where(s.dialect)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) newestEntries(ctx context.Context, where string, args []any, limit int) (rows []policy.AuditRecord, err error) {
 	err = s.read(ctx, func(db *gorm.DB) error {
 		rows, err = auditRecords(db, 0, "WHERE "+where+" ORDER BY seq DESC LIMIT ?", append(args, limit)...)
 		return err
@@ -213,10 +203,7 @@ func (q AuditQuery) where(d dialect) (string, []any, error) {
 		add("action = ?", q.Action)
 	}
 	if q.Changed != "" {
-		add(d.hasWord("changed", q.newest == 0), q.Changed)
-	}
-	if q.newest > 0 {
-		add("seq > (SELECT seq FROM audit_head WHERE id = 1) - ?", q.newest)
+		add(d.hasWord("changed"), q.Changed)
 	}
 	if !q.From.IsZero() {
 		add("at >= ?", q.From.UnixMicro())
@@ -224,14 +211,28 @@ func (q AuditQuery) where(d dialect) (string, []any, error) {
 	if !q.To.IsZero() {
 		add("at < ?", q.To.UnixMicro())
 	}
+	below, err := q.below()
+	if below != math.MaxInt64 {
+		add("seq < ?", below)
+	}
+	return strings.Join(conditions, " AND "), args, err
+}
+
+// below is the number below which the page begins.
+func (q AuditQuery) below() (int64, error) {
 	key, err := decodeCursor("audit", q.Cursor, 1)
 	if err != nil || key == nil {
-		return strings.Join(conditions, " AND "), args, err
+		return math.MaxInt64, err
 	}
 	seq, err := strconv.ParseInt(key[0], 10, 64)
 	if err != nil {
-		return "", nil, errCursor()
+		return 0, errCursor()
 	}
-	add("seq < ?", seq)
-	return strings.Join(conditions, " AND "), args, nil
+	return seq, nil
+}
+
+// narrow says that the query has filters beside the changed field.
+func (q AuditQuery) narrow() bool {
+	q.Changed, q.Cursor, q.Limit = "", "", 0
+	return q != AuditQuery{}
 }

@@ -174,6 +174,22 @@ func TestC62_AnOldHeadIsKnownByTheNewerOne(t *testing.T) {
 	})
 }
 
+// TestC62_NumberedAgainIsKnownByTheNewerHead puts an old head back and takes the numbers of later entries away, one of them
+// with its row: the sealer links what is left anew. Only a newer head tells.
+func TestC62_NumberedAgainIsKnownByTheNewerHead(t *testing.T) {
+	t.Parallel()
+	each(t, func(b bed) {
+		t := b.t
+		db, before := eightEntries(t, b)
+		execute(t, db, "DELETE FROM audit_entries WHERE seq = 7", "UPDATE audit_entries SET seq = NULL, prev_hash = '', hash = '' WHERE seq > 5",
+			"UPDATE audit_head SET seq = 5, hash = (SELECT hash FROM old_head), hmac = (SELECT hmac FROM old_head)")
+		wantGood(t, b.store(), 7)
+		wantBad(t, b.store(), before.Head.String(), 8, "old head")
+		save(t, b.store(), "g1", interval("3000"))
+		wantBad(t, b.store(), before.Head.String(), 8, "rewritten")
+	})
+}
+
 // TestC62_WithoutTheKeyNothingVerifies rewrites a whole log that fits together, signed with another key.
 func TestC62_WithoutTheKeyNothingVerifies(t *testing.T) {
 	t.Parallel()

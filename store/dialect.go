@@ -57,17 +57,12 @@ func (d dialect) holds(column string) string {
 	return "strpos(" + column + ", ?) > 0"
 }
 
-// hasWord is the condition that a column of words with spaces between them has the parameter as a word: indexed, on Postgres,
-// by the index over the words; else by reading.
-func (d dialect) hasWord(column string, indexed bool) string {
-	switch {
-	case !d.postgres:
+// hasWord is the condition that a column of words with spaces between them has the parameter as a word.
+func (d dialect) hasWord(column string) string {
+	if !d.postgres {
 		return "instr(' ' || " + column + " || ' ', ' ' || ? || ' ') > 0"
-	case indexed:
-		return "string_to_array(" + column + ", ' ') @> ARRAY[CAST(? AS text)]"
-	default:
-		return "strpos(' ' || " + column + " || ' ', ' ' || CAST(? AS text) || ' ') > 0"
 	}
+	return "strpos(' ' || " + column + " || ' ', ' ' || CAST(? AS text) || ' ') > 0"
 }
 
 // The names of advisory locks; any fixed numbers of our own.

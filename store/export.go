@@ -19,6 +19,7 @@ type AuditExport struct {
 	after    int64 // the last number that was looked at
 	count    int64
 	ahead    <-chan pageRead // the page behind the last, being read; nil = none
+	proving  bool            // pages come with what audit_changes says of them
 }
 
 // ExportAudit seals and begins an export; cursor and limit of the query are not looked at.
@@ -55,31 +56,36 @@ const (
 // pageRead is a page, and the last number that it looked at.
 type pageRead struct {
 	page  []policy.AuditRecord
+	noted map[fieldBlock]struct{} // of the page's blocks, where the export proves
 	after int64
 	err   error
 }
 
 // Next reads a page; an empty one is no end. The page behind it is read meanwhile, under the same ctx.
 func (x *AuditExport) Next(ctx context.Context) ([]policy.AuditRecord, error) {
+	got, err := x.next(ctx)
+	return got.page, err
+}
+
+func (x *AuditExport) next(ctx context.Context) (got pageRead, err error) {
 	ahead := x.ahead
 	if ahead == nil {
 		ahead = x.begin(ctx)
 	}
 	x.ahead = nil
-	var got pageRead
 	select {
 	case got = <-ahead:
 	case <-ctx.Done():
-		return nil, translate(ctx.Err())
+		return got, translate(ctx.Err())
 	}
 	if got.err != nil {
-		return nil, got.err
+		return got, got.err
 	}
 	x.after, x.count = got.after, x.count+int64(len(got.page))
 	if !x.Done() {
 		x.ahead = x.begin(ctx)
 	}
-	return got.page, nil
+	return got, nil
 }
 
 // begin reads the next page beside the caller. The answer waits for whoever takes it; nobody has to.
@@ -92,10 +98,13 @@ func (x *AuditExport) begin(ctx context.Context) <-chan pageRead {
 func (x *AuditExport) read(ctx context.Context, after int64) (r pageRead) {
 	r.after = min(after+exportSpan, x.row.Seq)
 	args := append(append([]any{}, x.args...), after, r.after)
-	r.err = x.store.read(ctx, func(db *gorm.DB) (err error) {
-		r.page, err = auditRecords(db, pageBytes, "WHERE "+x.where+" AND seq > ? AND seq <= ? ORDER BY seq", args...)
-		return err
-	})
+	r.page, r.err = x.store.auditPage(ctx, pageBytes, "WHERE "+x.where+" AND seq > ? AND seq <= ? ORDER BY seq", args...)
+	if r.err == nil && x.proving {
+		r.err = x.store.read(ctx, func(db *gorm.DB) (err error) {
+			r.noted, err = blocksNoted(db, r.page)
+			return err
+		})
+	}
 	if weight(r.page) >= pageBytes {
 		r.after = r.page[len(r.page)-1].Seq
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"gorm.io/gorm"
@@ -17,21 +18,53 @@ type ConfigQuery struct {
 	Exemptions bool
 }
 
-// ConfigExport reads groups as files of policy as config state them, by id. Call Next until Done. Not safe for concurrent
-// use.
+// ConfigExport reads groups as files of policy as config state them, by id, all from one snapshot of the database. Call Next
+// until Done, and Close at the end. Not safe for concurrent use.
 type ConfigExport struct {
+	// System is what the groups were under.
+	System *policy.System
+
 	store *Store
+	db    *gorm.DB // the transaction
 	query ConfigQuery
 	last  string
 	left  []string // of the groups that were named
 	done  bool
 }
 
-// ExportConfig begins an export; it reads nothing yet.
-func (s *Store) ExportConfig(q ConfigQuery) *ConfigExport {
+// exportRests is for how long an export may rest between two pages, while whoever reads it takes what he has.
+const exportRests = "60s"
+
+// ExportConfig begins an export: its snapshot holds until Close, or until ctx ends.
+func (s *Store) ExportConfig(ctx context.Context, q ConfigQuery) (*ConfigExport, error) {
 	left := slices.Compact(slices.Sorted(slices.Values(q.Groups)))
-	return &ConfigExport{store: s, query: q, left: left, done: !q.Names && !q.Policies && !q.Exemptions}
+	x := &ConfigExport{store: s, query: q, left: left, done: !q.Names && !q.Policies && !q.Exemptions}
+	options := &sql.TxOptions{ReadOnly: true} // SQLite: a snapshot that keeps no writer waiting
+	if s.dialect.postgres {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	if x.db = s.db.WithContext(ctx).Begin(options); x.db.Error != nil {
+		return nil, translate(x.db.Error)
+	}
+	if err := x.begin(); err != nil {
+		x.Close()
+		return nil, translate(err)
+	}
+	return x, nil
 }
+
+func (x *ConfigExport) begin() (err error) {
+	if x.store.dialect.postgres {
+		if err := x.db.Exec("SET LOCAL idle_in_transaction_session_timeout = '" + exportRests + "'").Error; err != nil {
+			return err
+		}
+	}
+	x.System, err = x.store.currentSystem(x.db)
+	return err
+}
+
+// Close lets go of the snapshot. It may be called twice.
+func (x *ConfigExport) Close() { x.db.Rollback() }
 
 // Done reports that all was read.
 func (x *ConfigExport) Done() bool { return x.done }
@@ -46,7 +79,7 @@ func (x *ConfigExport) Next(ctx context.Context) (page []policy.GroupConfig, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(bulkTimeout, x.store.cfg.Timeout))
 	defer cancel()
-	rows, err := x.rows(x.store.db.WithContext(ctx))
+	rows, err := x.rows(x.db.WithContext(ctx))
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -59,7 +92,7 @@ func (x *ConfigExport) Next(ctx context.Context) (page []policy.GroupConfig, err
 		page = append(page, g)
 	}
 	if x.query.Exemptions {
-		err = x.exemptions(x.store.db.WithContext(ctx), rows, page)
+		err = x.exemptions(x.db.WithContext(ctx), rows, page)
 	}
 	return page, translate(err)
 }

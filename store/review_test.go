@@ -75,7 +75,7 @@ func TestAuditDerivesWhatOlderVersionsSealed(t *testing.T) {
 	each(t, func(b bed) {
 		t := b.t
 		db, _ := eightEntries(t, b)
-		execute(t, db, "UPDATE audit_entries SET changed = NULL WHERE seq < 6")
+		execute(t, db, "UPDATE audit_entries SET changed = NULL WHERE seq < 6", "DELETE FROM audit_changes", "UPDATE audit_head SET indexed = 0")
 		s := b.store()
 		page := must(s.ListAudit(t.Context(), store.AuditQuery{Changed: "/actions/message"}))(t)
 		if len(page.Items) != 7 {
@@ -84,6 +84,9 @@ func TestAuditDerivesWhatOlderVersionsSealed(t *testing.T) {
 		wantGood(t, s, 8)
 		execute(t, db, "UPDATE audit_entries SET changed = '' WHERE seq = 4")
 		wantBad(t, s, "", 4, "changed fields")
+		execute(t, db, "UPDATE audit_entries SET changed = (SELECT changed FROM audit_entries WHERE seq = 5) WHERE seq = 4",
+			"DELETE FROM audit_changes WHERE field = '/actions/message'")
+		wantBad(t, s, "", 2, "lacks")
 	})
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
-// sealBatch bounds the entries of one sealing transaction, so that each stays far below the store's timeout.
-const sealBatch = 1000
+// sealBatch bounds the entries of one sealing transaction, so that each stays far below the store's timeout, also where the
+// machine is twenty times as busy as it should be.
+const sealBatch = 250
 
 // SealAudit numbers the entries that have no number yet, without gaps, in the order of their times, links them into the
 // chain, moves and signs its head, and returns how many it took. Several instances may call it at once. It is meant to
@@ -29,16 +30,16 @@ func (s *Store) SealAudit(ctx context.Context) (int64, error) {
 }
 
 func (s *Store) sealOnce(ctx context.Context) (n int64, err error) {
-	var waiting struct{ Unsealed, Underived bool }
+	var waiting struct{ Unsealed, Unindexed bool }
 	err = s.read(ctx, func(db *gorm.DB) error {
 		return one(db.Raw(`SELECT EXISTS (SELECT 1 FROM audit_entries WHERE seq IS NULL) AS unsealed,
-			EXISTS (SELECT 1 FROM audit_entries WHERE changed IS NULL AND seq IS NOT NULL) AS underived`), &waiting)
+			indexed < seq AS unindexed FROM audit_head WHERE id = 1`), &waiting)
 	})
-	if err == nil && waiting.Underived {
-		n, err = s.deriveOnce(ctx)
+	if err == nil && waiting.Unindexed {
+		return s.indexOnce(ctx)
 	}
 	if err != nil || !waiting.Unsealed {
-		return n, err
+		return 0, err
 	}
 	var head policy.AuditHead
 	err = s.write(ctx, func(t *tx) error {
@@ -74,12 +75,19 @@ func (t *tx) seal() (int64, policy.AuditHead, error) {
 	if err := t.store.dialect.linkRows(t.DB, rows); err != nil {
 		return 0, policy.AuditHead{}, err
 	}
+	if err := t.noteFields(rows); err != nil {
+		return 0, policy.AuditHead{}, err
+	}
+	indexed := was.Indexed
+	if indexed == was.Seq {
+		indexed = head.Seq
+	}
 	mac := ""
 	if was.head().Signed(t.store.cfg.AuditKey, was.HMAC) {
 		mac = head.Sign(t.store.cfg.AuditKey)
 	}
 	return int64(len(rows)), head,
-		t.Exec("UPDATE audit_head SET seq = ?, hash = ?, hmac = ? WHERE id = 1", head.Seq, head.Hash, mac).Error
+		t.Exec("UPDATE audit_head SET seq = ?, hash = ?, hmac = ?, indexed = ? WHERE id = 1", head.Seq, head.Hash, mac, indexed).Error
 }
 
 type headRow struct {
@@ -88,13 +96,15 @@ type headRow struct {
 	HMAC string `gorm:"column:hmac"`
 	Top  int64  // the highest number that an entry has
 	Low  int64  // the lowest
+
+	Indexed int64 // the number up to which audit_changes holds what entries changed
 }
 
 func (r headRow) head() policy.AuditHead { return policy.AuditHead{Seq: r.Seq, Hash: r.Hash} }
 
 // readHead reads the head, and the numbers' range at the same moment.
 func readHead(db *gorm.DB) (row headRow, err error) {
-	err = one(db.Raw(`SELECT seq, hash, hmac, (SELECT COALESCE(max(seq), 0) FROM audit_entries) AS top,
+	err = one(db.Raw(`SELECT seq, hash, hmac, indexed, (SELECT COALESCE(max(seq), 0) FROM audit_entries) AS top,
 		(SELECT COALESCE(min(seq), 1) FROM audit_entries) AS low FROM audit_head WHERE id = 1`), &row)
 	return row, err
 }
@@ -114,24 +124,6 @@ func (s *Store) AuditHead(ctx context.Context) (head policy.AuditHead, trusted b
 		s.heads.saw(head)
 	}
 	return head, trusted, err
-}
-
-// deriveOnce gives a batch of sealed entries, which an older version sealed, their changed fields.
-func (s *Store) deriveOnce(ctx context.Context) (n int64, err error) {
-	err = s.write(ctx, func(t *tx) error {
-		rows, err := auditRecords(t.DB, pageBytes, "WHERE changed IS NULL AND seq IS NOT NULL ORDER BY id LIMIT ?", sealBatch)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if err := t.Exec("UPDATE audit_entries SET changed = ? WHERE id = ?", r.DeriveChanged(), r.ID).Error; err != nil {
-				return err
-			}
-		}
-		n = int64(len(rows))
-		return nil
-	})
-	return n, err
 }
 
 // lastHead remembers the furthest head that this process saw: an old one put back under its eyes does not pass.
@@ -156,9 +148,9 @@ func (l *lastHead) get() policy.AuditHead {
 
 // arrayOf is an array of Postgres as text, each element in quotes.
 func arrayOf(words []string) string {
-	quoted := make([]string, len(words))
+	quoted, escape := make([]string, len(words)), strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, word := range words {
-		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
+		quoted[i] = `"` + escape.Replace(word) + `"`
 	}
 	return "{" + strings.Join(quoted, ",") + "}"
 }

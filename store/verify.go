@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 )
@@ -33,6 +35,7 @@ func (s *Store) VerifyAudit(ctx context.Context, expectHead string) (AuditVerdic
 	if err != nil {
 		return AuditVerdict{}, err
 	}
+	x.proving = true
 	bad, err := x.check(ctx, &chain)
 	if err != nil {
 		return AuditVerdict{}, err
@@ -50,16 +53,13 @@ func (x *AuditExport) check(ctx context.Context, chain *policy.AuditChain) (*pol
 		return &policy.AuditFault{Seq: x.row.Low, Why: "an entry stands before the first: put in"}, nil
 	}
 	for !x.Done() {
-		page, err := x.Next(ctx)
+		read, err := x.next(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range page {
-			if bad := chain.Next(r); bad != nil {
+		for _, r := range read.page {
+			if bad := cmp.Or(chain.Next(r), x.checkChanged(r, read.noted)); bad != nil {
 				return bad, nil
-			}
-			if r.Changed != underived && r.Changed != r.DeriveChanged() {
-				return &policy.AuditFault{Seq: r.Seq, Why: "the list of changed fields is not what the entry says: altered"}, nil
 			}
 		}
 	}
@@ -70,4 +70,20 @@ func (x *AuditExport) check(ctx context.Context, chain *policy.AuditChain) (*pol
 		return &policy.AuditFault{Seq: x.row.Seq + 1, Why: "entries stand behind the head: put in, or an old head put back"}, nil
 	}
 	return nil, nil
+}
+
+// checkChanged holds what filters go by against what the entry says.
+func (x *AuditExport) checkChanged(r policy.AuditRecord, noted map[fieldBlock]struct{}) *policy.AuditFault {
+	if r.Changed != underived && r.Changed != r.DeriveChanged() {
+		return &policy.AuditFault{Seq: r.Seq, Why: "the list of changed fields is not what the entry says: altered"}
+	}
+	if r.Seq > x.row.Indexed {
+		return nil
+	}
+	for field := range strings.FieldsSeq(r.Changed) {
+		if _, ok := noted[fieldBlock{field, r.Seq / changeBlock}]; !ok {
+			return &policy.AuditFault{Seq: r.Seq, Why: "the table of changed fields lacks what the entry says: a row was deleted"}
+		}
+	}
+	return nil
 }

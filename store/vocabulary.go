@@ -240,8 +240,6 @@ type AuditQuery struct {
 	To        time.Time
 	Cursor    string
 	Limit     int
-
-	newest int64 // only this many of the newest; 0 = all
 }
 
 // Kind says what of a group Redis must learn.

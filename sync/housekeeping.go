@@ -12,7 +12,7 @@ const cleanupEvery = 10 * time.Minute
 // headEvery is how often the head of the audit log is told.
 const headEvery = time.Minute
 
-// runHousekeeping seals the audit twice a second, so that it is verifiable soon after each change, tells its head each
+// runHousekeeping seals the audit five times a second, so that it is verifiable soon after each change, tells its head each
 // minute, and deletes what has expired now and then.
 func (s *Sync) runHousekeeping(ctx context.Context) {
 	var cleaned, told time.Time

@@ -47,7 +47,7 @@ type Config struct {
 	EpochEvery  time.Duration // watch over the epochs; zero = 1 s
 	FleetEvery  time.Duration // looking for a fleet job, besides being told; zero = 1 s
 	EventsEvery time.Duration // reading the script's events; zero = 200 ms
-	SealEvery   time.Duration // sealing the audit; zero = 0.5 s
+	SealEvery   time.Duration // sealing the audit; zero = 0.2 s
 	ProbeEvery  time.Duration // asking for Redis while it is away; zero = 250 ms
 	Lease       time.Duration // of a claimed outbox row; zero = 15 s
 	OrphanAfter time.Duration // a rebuild that nobody asked the fleet job for is taken over then; zero = 10 s
@@ -136,7 +136,7 @@ func (c *Config) setDefaults() {
 	}
 	for d, value := range map[*time.Duration]time.Duration{
 		&c.PollEvery: time.Second, &c.EpochEvery: time.Second, &c.FleetEvery: time.Second, &c.EventsEvery: 200 * time.Millisecond,
-		&c.SealEvery: 500 * time.Millisecond, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
+		&c.SealEvery: 200 * time.Millisecond, &c.ProbeEvery: 250 * time.Millisecond, &c.Lease: 15 * time.Second,
 		&c.OrphanAfter: 10 * time.Second, &c.FleetLease: 3 * time.Second, &c.CallTimeout: 2 * time.Second,
 		&c.ReconcileEvery: 10 * time.Second, &c.KeysEvery: time.Hour,
 	} {

@@ -27,6 +27,10 @@ func (applyCmd) Help() string {
 	return `All of it or nothing. Prints the plan, applies it, and says when it is live. If anything that the plan looked at is
 changed meanwhile, nothing is applied.
 
+For example, all files of a folder, with the reason that the audit log keeps:
+
+  server apply -f policies --reason "commit 4f2a9c1"
+
 Exit codes: 0 applied, or nothing to apply; 1 any error.`
 }
 

@@ -17,8 +17,13 @@ type exportCmd struct {
 
 // Help is what --help adds.
 func (exportCmd) Help() string {
-	return `Writes to standard output, in an order that does not change, so that two exports can be compared line by line. Applying
-an export changes nothing.
+	return `Writes to standard output, in an order that does not change, so that two exports can be compared line by line. All of
+it is of one moment. Applying an export changes nothing.
+
+For example, one group, or the bounds alone:
+
+  server export --group tea > policies/tea.yaml
+  server export --kind bounds
 
 Exit codes: 0 written whole, 1 any error.`
 }

@@ -30,6 +30,10 @@ type planCmd struct{ planFlags }
 func (planCmd) Help() string {
 	return `Changes nothing. Marks: + create, ~ update, - remove; unchanged things are counted only.
 
+For example, all files of a folder, and what of their groups they do not state any more:
+
+  server plan -f policies --prune exemptions --scope files
+
 Exit codes: 0 nothing would change, 2 something would, 1 any error, one of the command line too.`
 }
 

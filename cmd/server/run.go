@@ -19,7 +19,7 @@ const (
 )
 
 type cli struct {
-	Settings
+	Settings `group:"The server's settings:"`
 
 	Serve  struct{} `cmd:"" default:"1" help:"Serve the API and the pages. What runs when no command is given."`
 	Config struct{} `cmd:"" help:"Print the settings in force, secrets hidden."`
@@ -119,6 +119,7 @@ func parse(c *cli, args []string, getenv func(string) string, stdout, stderr io.
 		kong.Exit(func(n int) { ended, code = true, n }),
 		kong.Resolvers(environment(getenv)),
 		kong.ValueFormatter(describeFlag),
+		kong.Help(help),
 	)
 	if err != nil {
 		return "", exitUsage, err
@@ -142,6 +143,17 @@ func environment(getenv func(string) string) kong.Resolver {
 		}
 		return getenv(name), nil
 	})
+}
+
+// help prints a command's own flags first. The commands of policy as config show none of the server's settings: they read
+// none.
+func help(options kong.HelpOptions, c *kong.Context) error {
+	if (&cli{}).config(c.Command()) != nil {
+		for _, flag := range c.Model.Flags {
+			flag.Hidden = flag.Hidden || flag.Tag.Get("setting") != ""
+		}
+	}
+	return kong.DefaultHelpPrinter(options, c)
 }
 
 func describeFlag(v *kong.Value) string {

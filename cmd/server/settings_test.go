@@ -60,6 +60,22 @@ func TestHelpNamesEverySetting(t *testing.T) {
 	}
 }
 
+// TestHelpOfCommandsBeginsWithTheirOwn reads the help of each command of policy as config: an example and its own flags,
+// and of the server's settings nothing; that of others has them last.
+func TestHelpOfCommandsBeginsWithTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"validate", "plan", "apply", "export"} {
+		code, out, _ := started(t, nil, command, "--help")
+		if code != exitOK || !strings.Contains(out, "  server "+command+" -") || !strings.Contains(out, "Exit codes:") || strings.Contains(out, "$PACEKEEPER_ADDR") {
+			t.Errorf("%s --help ends with %d:\n%s", command, code, out)
+		}
+	}
+	_, out, _ := started(t, nil, "erase", "--help")
+	if own, others := strings.Index(out, "--user"), strings.Index(out, "--addr"); own < 0 || others < own || !strings.Contains(out, "The server's settings:") {
+		t.Errorf("erase --help:\n%s", out)
+	}
+}
+
 func TestSettingsAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	both := func(more ...string) map[string]string {

@@ -16,10 +16,18 @@ type validateCmd struct {
 	Strict bool   `help:"A value that the bounds hold back is an error."`
 }
 
+// maxShown is how many values that the bounds hold back are told one by one.
+const maxShown = 100
+
 // Help is what --help adds.
 func (validateCmd) Help() string {
 	return `Needs no server. What plan and apply refuse because of the files themselves, validate refuses too, in the same words.
 Only they know whether a group is registered or archived.
+
+For example, all files of a folder, by the bounds of the server that they are for:
+
+  server export --kind bounds --kind actions --kind defaults > system.yaml
+  server validate -f policies --system system.yaml
 
 Exit codes: 0 valid, 1 not valid or not readable.`
 }
@@ -39,8 +47,11 @@ func (c validateCmd) run(ctx context.Context, out io.Writer) (int, error) {
 		return exitError, files.Place(err)
 	}
 	clamps := plan.Clamps()
-	for _, clamp := range clamps {
+	for _, clamp := range clamps[:min(len(clamps), maxShown)] {
 		fmt.Fprintf(out, "%s\n", files.Locate(clamp.Path, "clamped: "+clampWords(clamp.Requested, clamp.Effective, clamp.Bound, clamp.Limit)))
+	}
+	if more := len(clamps) - maxShown; more > 0 {
+		fmt.Fprintf(out, "clamped: and %d more\n", more)
 	}
 	if c.Strict && len(clamps) > 0 {
 		return exitError, fmt.Errorf("%s held back by the bounds", counted(int64(len(clamps)), "value is", "values are"))

@@ -44,7 +44,7 @@ func tables() map[string]bool {
 		"system": true, "bounds_versions": true, "defaults_versions": true, "groups": true, "policy_versions": true, "exemptions": true,
 		"mutes": true, "bans": true, "tokens": true, "sessions": true, "portal_sessions": true,
 
-		"audit_entries": false, "audit_head": false, "refused_access": false, "outbox": false, "publications": false,
+		"audit_entries": false, "audit_head": false, "audit_changes": false, "refused_access": false, "outbox": false, "publications": false,
 		"event_cursors": false, "fleet_job": false, "fleet_shards": false, "idempotency_keys": false, "exemption_changes": false,
 		"goose_db_version": false,
 	}
