@@ -28,7 +28,7 @@ type sizes struct {
 }
 
 func run(ctx context.Context, chart string, quick bool) error {
-	size := sizes{rounds: 7, members: 500, memMembers: 8000, memWide: 2000, rateMS: 1500}
+	size := sizes{rounds: 5, members: 500, memMembers: 2000, memWide: 500, rateMS: 1000}
 	if quick {
 		size = sizes{rounds: 1, members: 20, memMembers: 200, memWide: 50, rateMS: 100}
 	}

@@ -74,7 +74,7 @@ func newGoPeers(ctx context.Context, s *server) ([]*peer, error) {
 	rate := redis_rate.NewLimiter(rdb)
 	peers := []*peer{
 		goPeer("redis_rate v10.0.1 (GCRA)", func(ctx context.Context, q quota, member string) (bool, error) {
-			r, err := rate.Allow(ctx, q.action()+"|"+member, redis_rate.Limit{Rate: q.limit, Burst: q.limit, Period: q.period})
+			r, err := rate.Allow(ctx, foreign(q, member), redis_rate.Limit{Rate: q.limit, Burst: q.limit, Period: q.period})
 			return err == nil && r.Allowed > 0, err
 		}),
 		goPeer("**this kit**, Go client", func(ctx context.Context, q quota, member string) (bool, error) {
@@ -101,6 +101,9 @@ func newGoPeers(ctx context.Context, s *server) ([]*peer, error) {
 	}
 	return append(append(peers, ulule, thr), textbooks(rdb)...), nil
 }
+
+// foreign is how peers name a member: as much as the kit's keys name.
+func foreign(q quota, member string) string { return q.action() + "|" + group + "|" + member }
 
 func degradedIsFault(d enforce.Decision, err error) error {
 	if err == nil && d.Degraded() {
@@ -136,7 +139,7 @@ func newUlule(rdb *redis.Client) (*peer, error) {
 		return nil, err
 	}
 	return goPeer("ulule/limiter v3.11.2 (counter)", func(ctx context.Context, q quota, member string) (bool, error) {
-		c, err := limiter.New(store, limiter.Rate{Period: q.period, Limit: int64(q.limit)}).Get(ctx, q.action()+"|"+member)
+		c, err := limiter.New(store, limiter.Rate{Period: q.period, Limit: int64(q.limit)}).Get(ctx, foreign(q, member))
 		return !c.Reached, err
 	}), nil
 }
@@ -156,7 +159,7 @@ func newThrottled(rdb *redis.Client) (*peer, error) {
 		}
 	}
 	return goPeer("throttled v2.15.0 (GCRA, several calls)", func(ctx context.Context, q quota, member string) (bool, error) {
-		limited, _, err := of[q].RateLimitCtx(ctx, q.action()+"|"+member, 1)
+		limited, _, err := of[q].RateLimitCtx(ctx, foreign(q, member), 1)
 		return !limited, err
 	}), nil
 }

@@ -59,7 +59,7 @@ func measureRate(ctx context.Context, s *server, size sizes) error {
 
 func ofRate(l *redis_rate.Limiter) allowFunc {
 	return func(ctx context.Context, q quota, member string) (bool, error) {
-		r, err := l.Allow(ctx, q.action()+"|"+member, redis_rate.Limit{Rate: q.limit, Burst: q.limit, Period: q.period})
+		r, err := l.Allow(ctx, foreign(q, member), redis_rate.Limit{Rate: q.limit, Burst: q.limit, Period: q.period})
 		return err == nil && r.Allowed > 0, err
 	}
 }

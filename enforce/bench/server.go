@@ -68,10 +68,16 @@ func (s *server) cpu() (int64, error) {
 	return strconv.ParseInt(strings.Fields(string(raw))[0], 10, 64)
 }
 
+// usedMemory is what the server holds but for the buffers of its clients.
 func (s *server) usedMemory(ctx context.Context) (int64, error) {
 	info, err := s.rdb.InfoMap(ctx, "memory").Result()
 	if err != nil {
 		return 0, err
 	}
-	return strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+	used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	clients, err := strconv.ParseInt(info["Memory"]["mem_clients_normal"], 10, 64)
+	return used - clients, err
 }

@@ -56,7 +56,7 @@ func textbooks(rdb *redis.Client) (peers []*peer) {
 	} {
 		script := redis.NewScript(book.script)
 		peers = append(peers, goPeer(book.name, func(ctx context.Context, q quota, member string) (bool, error) {
-			n, err := script.Run(ctx, rdb, []string{book.prefix + ":" + q.action() + "|" + group + "|" + member},
+			n, err := script.Run(ctx, rdb, []string{book.prefix + ":" + foreign(q, member)},
 				q.limit, q.period.Milliseconds()).Int()
 			return n == 1, err
 		}))

@@ -43,13 +43,13 @@ const fixed = upstash('fixedWindow'), sliding = upstash('slidingWindow'), tokens
 const peers = {
   '**this kit**, tuple from Node (ioredis)': async (q, user) => (await check(redis, { action: q.action, group, user })).allowed,
   [`rate-limiter-flexible ${versionOf('rate-limiter-flexible')} (counter)`]: (q, user) =>
-    flexible(q.limit, q.period_ms).consume(`${q.action}|${user}`).then(() => true, (refused) => {
+    flexible(q.limit, q.period_ms).consume(`${q.action}|${group}|${user}`).then(() => true, (refused) => {
       if (refused instanceof Error) throw refused
       return false
     }),
-  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, fixedWindow`]: async (q, user) => (await fixed(q.limit, q.period_ms).limit(`${q.action}|${user}`)).success,
-  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, slidingWindow`]: async (q, user) => (await sliding(q.limit, q.period_ms).limit(`${q.action}|${user}`)).success,
-  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, tokenBucket`]: async (q, user) => (await tokens(q.limit, q.period_ms).limit(`${q.action}|${user}`)).success,
+  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, fixedWindow`]: async (q, user) => (await fixed(q.limit, q.period_ms).limit(`${q.action}|${group}|${user}`)).success,
+  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, slidingWindow`]: async (q, user) => (await sliding(q.limit, q.period_ms).limit(`${q.action}|${group}|${user}`)).success,
+  [`@upstash/ratelimit ${versionOf('@upstash/ratelimit')}, tokenBucket`]: async (q, user) => (await tokens(q.limit, q.period_ms).limit(`${q.action}|${group}|${user}`)).success,
 }
 const name = (i) => `user-${1_000_000 + i}`
 
