@@ -435,6 +435,7 @@ type ActionList struct {
 type ActionSettings struct {
 	Ban     *BanSetting `json:"ban,omitempty"`
 	Enabled *bool       `json:"enabled,omitempty"`
+	Group   *GroupLimit `json:"group,omitempty"`
 
 	// MinIntervalMs Milliseconds between two accepted attempts; null is none.
 	MinIntervalMs *int64 `json:"min_interval_ms,omitempty"`
@@ -724,7 +725,7 @@ type Decision struct {
 type Defaults = json.RawMessage
 
 // Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-// `null` is legal only for min_interval_ms, window and ban, and means none.
+// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 type Document = json.RawMessage
 
 // EditedBy defines model for EditedBy.
@@ -834,6 +835,25 @@ type GroupInput struct {
 	// Locale A BCP 47 language tag. Absent keeps what it is; en at first.
 	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
 	Name   string  `json:"name" validate:"max=200"`
+}
+
+// GroupLimit What all members of the group may do together, beside each one's own limits. It takes the bounds of the window; how
+// many it lets pass may be up to 10,000. Where either refuses, neither counts the attempt; the longer wait is answered,
+// with the limit that is nearer. Exempt members count and are not refused. A refusal by it alone takes no strike and no
+// ban.
+type GroupLimit struct {
+	// Window Which settings a window has depends on its algorithm; those of another are refused.
+	//
+	// | algorithm | settings |
+	// |---|---|
+	// | `sliding_window` | `limit`, `period_ms` |
+	// | `fixed_window` | `limit`, `period_ms`, `align` (default first) |
+	// | `sliding_counter` | `limit`, `period_ms`, `buckets` |
+	// | `token_bucket` | `capacity`, `refill_ms` |
+	// | `leaky_bucket` | `capacity`, `leak_ms`, `queue` (default false) |
+	//
+	// `count_refused` goes with each. Answers state all of an algorithm's settings.
+	Window Window `json:"window"`
 }
 
 // GroupList defines model for GroupList.
@@ -1088,7 +1108,7 @@ type Policy struct {
 	Clamped []Clamp `json:"clamped"`
 
 	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Effective Document `json:"effective"`
 	GroupId   string   `json:"group_id"`
 	Live      *Live    `json:"live"`
@@ -1100,7 +1120,7 @@ type Policy struct {
 	RedisKeys map[string]string `json:"redis_keys"`
 
 	// Requested What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Requested Document `json:"requested"`
 
 	// Sources Where each action's settings come from.
@@ -1199,7 +1219,7 @@ type Preview struct {
 	Decisions []PreviewDecision `json:"decisions"`
 
 	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Effective Document `json:"effective"`
 
 	// Summary The policy in plain sentences.
@@ -1226,7 +1246,7 @@ type PreviewInput struct {
 	Action *string `json:"action,omitempty"`
 
 	// Policy What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Policy Document `json:"policy"`
 
 	// Traffic Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries.
@@ -1458,7 +1478,7 @@ type VersionDetail struct {
 	At    time.Time `json:"at"`
 
 	// Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Document Document `json:"document"`
 	Kind     string   `json:"kind"`
 	Reason   string   `json:"reason"`

@@ -460,6 +460,7 @@ type ActionList struct {
 type ActionSettings struct {
 	Ban     nullable.Nullable[BanSetting] `json:"ban,omitempty"`
 	Enabled *bool                         `json:"enabled,omitempty"`
+	Group   nullable.Nullable[GroupLimit] `json:"group,omitempty"`
 
 	// MinIntervalMs Milliseconds between two accepted attempts; null is none.
 	MinIntervalMs nullable.Nullable[int64] `json:"min_interval_ms,omitempty"`
@@ -772,7 +773,7 @@ type Defaults struct {
 }
 
 // Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-// `null` is legal only for min_interval_ms, window and ban, and means none.
+// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 type Document struct {
 	// Actions By action.
 	Actions *map[string]ActionSettings `json:"actions,omitempty"`
@@ -895,6 +896,25 @@ type GroupInput struct {
 	// Locale A BCP 47 language tag. Absent keeps what it is; en at first.
 	Locale *string `json:"locale,omitempty"`
 	Name   string  `json:"name"`
+}
+
+// GroupLimit What all members of the group may do together, beside each one's own limits. It takes the bounds of the window; how
+// many it lets pass may be up to 10,000. Where either refuses, neither counts the attempt; the longer wait is answered,
+// with the limit that is nearer. Exempt members count and are not refused. A refusal by it alone takes no strike and no
+// ban.
+type GroupLimit struct {
+	// Window Which settings a window has depends on its algorithm; those of another are refused.
+	//
+	// | algorithm | settings |
+	// |---|---|
+	// | `sliding_window` | `limit`, `period_ms` |
+	// | `fixed_window` | `limit`, `period_ms`, `align` (default first) |
+	// | `sliding_counter` | `limit`, `period_ms`, `buckets` |
+	// | `token_bucket` | `capacity`, `refill_ms` |
+	// | `leaky_bucket` | `capacity`, `leak_ms`, `queue` (default false) |
+	//
+	// `count_refused` goes with each. Answers state all of an algorithm's settings.
+	Window Window `json:"window"`
 }
 
 // GroupList defines model for GroupList.
@@ -1149,7 +1169,7 @@ type Policy struct {
 	Clamped []Clamp `json:"clamped"`
 
 	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Effective Document                `json:"effective"`
 	GroupId   string                  `json:"group_id"`
 	Live      nullable.Nullable[Live] `json:"live"`
@@ -1161,7 +1181,7 @@ type Policy struct {
 	RedisKeys map[string]string `json:"redis_keys"`
 
 	// Requested What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Requested Document `json:"requested"`
 
 	// Sources Where each action's settings come from.
@@ -1260,7 +1280,7 @@ type Preview struct {
 	Decisions []PreviewDecision `json:"decisions"`
 
 	// Effective What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Effective Document `json:"effective"`
 
 	// Summary The policy in plain sentences.
@@ -1287,7 +1307,7 @@ type PreviewInput struct {
 	Action *string `json:"action,omitempty"`
 
 	// Policy What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Policy Document `json:"policy"`
 
 	// Traffic Ready-made traffic of one member over 60 s, or a list of at most 1,000 tries.
@@ -1530,7 +1550,7 @@ type VersionDetail struct {
 	At    time.Time `json:"at"`
 
 	// Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-	// `null` is legal only for min_interval_ms, window and ban, and means none.
+	// `null` is legal only for min_interval_ms, window, ban and group, and means none.
 	Document Document `json:"document"`
 	Kind     string   `json:"kind"`
 	Reason   string   `json:"reason"`

@@ -8,8 +8,10 @@
 --       5 exempt:<group>            sorted set, user -> expiry ms
 --       6 muted:<group>             sorted set, user -> end ms
 --       7 events                    stream of the shard
---       5 to 7 are read or written only where an attempt does not simply pass. They may be left out, which saves a
---       twentieth of the call: the script then builds them from KEYS[4], with which they share slot and prefix.
+--       8 state:<action>|<group>|~group   packed state of the whole group, where the policy limits that
+--       5 to 8 are read or written only where an attempt does not simply pass, or a group's limit asks for it. They may be
+--       left out, which saves a twentieth of the call: the script then builds them from KEYS[3] and KEYS[4], with which
+--       they share slot and prefix.
 -- ARGV  1 user    absent or empty = the part of KEYS[4] behind its last |
 --       2 roles   of the member, comma separated; absent or empty = none
 --       3 cost    attempts asked for, a decimal integer; absent or empty = 1, 0 = peek (answers, changes nothing)
@@ -21,8 +23,9 @@
 -- Moments are ms since the epoch. Packed numbers are big-endian:
 --   program  algorithm 1 (1 sliding window, fixed window 2 from the first and 3 by the calendar, 4 sliding counter, 5 token
 --            bucket, leaky bucket 6 as meter and 7 as queue), flags 1 (1 enabled, 2 soft, 4 count_refused, 8 speech,
---            16 bans hold to the end of the day), interval 4, limit or capacity 2, period or pace 4, version 5, ban 4,
+--            16 bans hold to the end of the day, 32 the group has a limit: group_program), interval 4, limit or capacity 2, period or pace 4, version 5, ban 4,
 --            forgive 4, [buckets 2 of algorithm 4]; per step after 1, do 1, for 4
+--   group_program  algorithm 1, flags 1 (4 count_refused), limit or capacity 2, period or pace 4, buckets 2
 --   state    flags 1 (1 has a ban, 2 its newest attempt was a refused one, 16 × shape), last 6, [ban_start 6, ban_end 6];
 --            shape 0: 4 for each recorded attempt (mod 2^32); 1 start 6 and 2 end 6 of the window, count 2; 3: per bucket
 --            start 4 (mod 2^32), count 2; 4: since when the next drop is on its way out 6, drops in the bucket 2
@@ -60,6 +63,7 @@ for source = 1, 3 do
   end
 end
 local enabled, speech = flags % 2 == 1, flags % 16 >= 8
+local whole = flags % 64 >= 32 and enabled -- there is a limit of the whole group
 if limit > 10000 then limit = 10000 end
 if limit > 0 and period == 0 then period = 30000 end
 
@@ -87,7 +91,7 @@ if roles and roles ~= '' then
   end
   if exempted then
     record = speech and try('GET', KEYS[4])
-    if not record then return {1, 0, 0, 0, 0, 0, version} end
+    if not record and not whole then return {1, 0, 0, 0, 0, 0, version} end
     if type(record) ~= 'string' then record = '' end
   end
 end
@@ -144,8 +148,269 @@ if record then
   end
 end
 
+-- The moment as it is stored: 2 bytes, then the 4 that a log entry has.
+local low = now % 4294967296
+local n4 = low % 256
+local rest = (low - n4) / 256
+local n3 = rest % 256
+rest = (rest - n3) / 256
+local n2 = rest % 256
+local entry = char((rest - n2) / 256, n2, n3, n4)
+local high = (now - low) / 4294967296
+
+-- When the minute, hour or day of the policy's time zone that holds now ends; UTC where no readable offset is stored. A
+-- day ends at local midnight whatever the zone does in it, and where the clock jumps over that, there.
+local unit_end
+if algorithm == 3 or flags % 64 >= 16 then
+  unit_end = function(unit)
+    local found = origin < 3 and try('HMGET', KEYS[origin], 'utc_offset_ms', 'next_offset_at', 'next_offset_ms') or {}
+    for i = 1, 3 do
+      local text = found[i]
+      found[i] = type(text) == 'string' and #text <= 14 and text:find('^%-?%d+$') and tonumber(text) or false
+    end
+    local offset, changes, after = found[1] or 0, found[2] or -1, found[3] or 86400001
+    if offset > 86400000 or offset < -86400000 then
+      offset, changes = 0, 0
+    elseif after > 86400000 or after < -86400000 or changes < 0 then
+      changes = 0
+    end
+    if changes > 0 and changes <= now then offset = after end
+    local ends = now + unit - (now + offset) % unit
+    if unit == 86400000 and changes > now and ends >= changes then
+      ends = ends + offset - after
+      if ends < changes then ends = changes end
+    end
+    return ends
+  end
+end
+
+-- Counts by any algorithm: for the member by those that the fast path below does not know, and for the whole group. It
+-- answers what is used, for how long that must be kept, whether a time was repaired, and the functions wait(more) and
+-- charge(more), which answer when more fit, and what is to be stored after more. shape becomes that of the algorithm.
+local count
+if algorithm > 1 or whole then
+  count = function(algorithm, limit, period, buckets, shape, stored, skewed)
+    local t = {used = 0, keep = 0, changed = false, shape = 0}
+    if algorithm > 1 and period > 604800000 then period = 604800000 end
+    if algorithm == 1 then
+      -- The sliding window: 4 bytes for each attempt.
+      local entries = shape == 0 and stored or ''
+
+      local function age(at)
+        local e, f, g, h = byte(entries, at, at + 3)
+        return (low - (((e * 256 + f) * 256 + g) * 256 + h)) % 4294967296
+      end
+
+      local ends = #entries
+      while skewed and ends > 0 and age(ends - 3) >= 3200000000 do ends = ends - 4 end
+      if ends < #entries then entries, t.changed = sub(entries, 1, ends) .. entry:rep((#entries - ends) / 4), true end
+      local live = 1
+      while live < #entries and age(live) >= period do live = live + 4 end
+      entries = sub(entries, live)
+      t.used, t.keep = #entries / 4, period
+
+      t.wait = function(more)
+        local over = #entries / 4 + more - limit
+        return over > 0 and period - age(over * 4 - 3) or 0
+      end
+
+      t.charge = function(more)
+        entries = entries .. entry:rep(more < limit and more or limit)
+        if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
+        t.used = #entries / 4
+        return entries
+      end
+    elseif algorithm == 4 then
+      -- The sliding counter: its buckets count until the last attempt that they can hold is a period old.
+      local width = (period + buckets - 1 - (period + buckets - 1) % buckets) / buckets
+      local into, lasts = now % width, period + width
+      local entries = shape == 3 and stored or ''
+      t.shape = 3
+
+      local function bucket(at)
+        local e, f, g, h, count1, count2 = byte(entries, at, at + 5)
+        return (low - (((e * 256 + f) * 256 + g) * 256 + h)) % 4294967296, count1 * 256 + count2
+      end
+
+      local function put(at, age, count)
+        if count > 65535 then count = 65535 end
+        local start = (low - age) % 4294967296
+        local s4 = start % 256
+        local s3 = (start - s4) / 256 % 256
+        local s12 = (start - start % 65536) / 65536
+        entries = sub(entries, 1, at - 1) .. char((s12 - s12 % 256) / 256, s12 % 256, s3, s4, (count - count % 256) / 256, count % 256)
+          .. sub(entries, at + 6)
+      end
+
+      local function add(more)
+        local at = #entries - 5
+        local age, count
+        if at > 0 then age, count = bucket(at) end
+        if at > 0 and age <= into then put(at, age, count + more) else put(at + 6, into, more) end
+      end
+
+      local function sum()
+        t.used, t.keep = 0, 0
+        for at = 1, #entries, 6 do
+          local age, count = bucket(at)
+          t.used, t.keep = t.used + count, lasts - age
+        end
+      end
+
+      local future, ends = 0, #entries
+      while ends > 0 do
+        local age, count = bucket(ends - 5)
+        if age < 3200000000 then break end
+        future, ends = future + count, ends - 6
+      end
+      if ends < #entries then
+        entries, t.changed = sub(entries, 1, ends), true
+        add(future)
+      end
+      local live = 1
+      while live < #entries and bucket(live) >= lasts do live = live + 6 end
+      entries = sub(entries, live)
+      sum()
+
+      t.wait = function(more)
+        local over, at = t.used + more - limit, 1
+        if over <= 0 then return 0 end
+        while true do
+          local age, count = bucket(at)
+          over = over - count
+          if over <= 0 then return lasts - age end
+          at = at + 6
+        end
+      end
+
+      t.charge = function(more)
+        if more > 0 then add(more < limit and more or limit) end
+        sum()
+        local over = t.used - limit
+        while over > 0 do
+          local age, count = bucket(1)
+          if count > over then put(1, age, count - over) else entries = sub(entries, 7) end
+          over = over - count
+        end
+        sum()
+        return entries
+      end
+    else
+      -- Fixed windows and buckets: a moment and a count, 0 and 0 where there is nothing.
+      local at, count, opens, most, waits = 0, 0, now, 65535, period
+      t.shape = algorithm < 4 and algorithm - 1 or 4
+      if shape == t.shape then
+        local a1, a2, a3, a4, a5, a6, c1, c2 = byte(stored, 1, 8)
+        at, count = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6, c1 * 256 + c2
+      end
+      if algorithm == 3 then
+        opens, waits = unit_end(period), 0
+      elseif algorithm > 4 then
+        most = limit
+        if count > limit then count = limit end
+      end
+      if count > 0 and at > opens then at, t.changed = opens, true end
+      if algorithm > 4 then
+        local out = (now - at - (now - at) % period) / period
+        if count == 0 or out >= count then count = 0 else at, count = at + out * period, count - out end
+      elseif at + waits <= now then
+        count = 0
+      end
+
+      local function tell()
+        if count == 0 then at, t.keep = 0, 0 else t.keep = at + (algorithm > 4 and count * period or waits) - now end
+        t.used = count
+      end
+
+      t.wait = function(more)
+        if count + more <= limit then return 0 end
+        return at + (algorithm > 4 and (count + more - limit) * period or waits) - now
+      end
+
+      t.charge = function(more)
+        if count == 0 then at = opens end
+        count = count + more
+        if count > most then count = most end
+        tell()
+        local l = at % 4294967296
+        local h = (at - l) / 4294967296
+        local l4, l3 = l % 256, (l - l % 256) / 256 % 256
+        local l12 = (l - l % 65536) / 65536
+        return char((h - h % 256) / 256, h % 256, (l12 - l12 % 256) / 256, l12 % 256, l3, l4, (count - count % 256) / 256, count % 256)
+      end
+      tell()
+    end
+    return t
+  end
+end
+
+-- The limit of the whole group; a damaged one is 100 per 30 s.
+local all, all_wait, all_delay, all_valid, all_limit, all_period, all_refuses, charge_all = nil, 0, 0, true, 0, 0, false, nil
+if whole then
+  local packed = origin < 3 and try('HGET', KEYS[origin], 'group_program')
+  local kind, bits, buckets = 1, 0, 1
+  all_limit, all_period = 100, 30000
+  if type(packed) == 'string' and #packed == 10 then
+    local k, f, c1, c2, p1, p2, p3, p4, b1, b2 = byte(packed, 1, 10)
+    if k > 0 and k < 8 and c1 + c2 > 0 then
+      kind, bits, all_limit, buckets = k, f, c1 * 256 + c2, b1 * 256 + b2
+      all_period = ((p1 * 256 + p2) * 256 + p3) * 256 + p4
+    end
+  end
+  if all_limit > 10000 then all_limit = 10000 end
+  if all_period == 0 then all_period = 30000 end
+  if kind > 1 and all_period > 604800000 then all_period = 604800000 end
+  if buckets > 1000 then buckets = 1000 elseif buckets == 0 then buckets = 1 end
+  all_refuses = bits % 8 >= 4
+
+  local key = KEYS[8] or sub(KEYS[3], 1, find(KEYS[3], '|', (find(KEYS[3], '|', 1, true) or 0) + 1, true)) .. '~group'
+  local stored = try('GET', key)
+  local there, last, form, mark, from = stored, 0, 0, false, 1
+  if type(stored) == 'string' and #stored >= 7 then
+    local flag, a1, a2, a3, a4, a5, a6 = byte(stored, 1, 7)
+    local low_bits = flag % 16
+    local begins = low_bits % 2 == 1 and 20 or 8
+    local length = #stored + 1 - begins
+    form = (flag - low_bits) / 16
+    if length >= 0 and (form == 0 and low_bits < 4 and length % 4 == 0 or low_bits < 2
+      and (form == 3 and length % 6 == 0 or length == 8 and (form == 1 or form == 2 or form == 4))) then
+      from, mark = begins, low_bits >= 2
+      last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
+    end
+  end
+  stored = from > 1 and sub(stored, from) or ''
+  if from == 1 then form = 0 end
+  local skewed = last > now
+  all = count(kind, all_limit, all_period, buckets, form, stored, skewed or mark)
+  if skewed then last, all.changed = now, true end
+  all_valid = cost >= 0 and cost <= all_limit
+  if all_valid then
+    all_wait = all.wait(cost > 0 and cost or 1)
+    if kind == 7 then all_delay = all.keep end
+  end
+
+  -- What passes is the newest; what is refused and counts is marked, for its time may be later than the last that passed.
+  charge_all = function(more, passes)
+    local body = all.charge(more)
+    local flag = all.shape * 16
+    if not passes and all.shape == 0 and (all_refuses or form == 0 and mark) then flag = 2 end
+    local l = (passes and now or last) % 4294967296
+    local h = ((passes and now or last) - l) / 4294967296
+    local l12 = (l - l % 65536) / 65536
+    local need = (all.keep > 1000 and all.keep or 1000) * 6 + 4999
+    call('SET', key, char(flag, (h - h % 256) / 256, h % 256, (l12 - l12 % 256) / 256, l12 % 256, (l - l % 256) / 256 % 256, l % 256)
+      .. body, 'EX', (need - need % 5000) / 5000 .. '')
+    there = nil
+  end
+  if there and cost ~= 0 and try('TTL', key) == -1 then
+    local need = (all.keep > 1000 and all.keep or 1000) * 6 + 4999
+    call('EXPIRE', key, (need - need % 5000) / 5000 .. '')
+  end
+end
+
 if exempted then
   if muted > 0 and cause == 109 then return {12, muted, 0, 0, strikes, 0, version} end
+  if charge_all and cost > 0 then charge_all(cost, true) end
   return {1, 0, 0, 0, strikes, 0, version}
 end
 
@@ -177,46 +442,10 @@ if size >= 7 then
 end
 if log == 1 then state, size, shape = '', 0, 0 end
 
--- The moment as it is stored: 2 bytes, then the 4 that a log entry has.
-local low = now % 4294967296
-local n4 = low % 256
-local rest = (low - n4) / 256
-local n3 = rest % 256
-rest = (rest - n3) / 256
-local n2 = rest % 256
-local entry = char((rest - n2) / 256, n2, n3, n4)
-local high = (now - low) / 4294967296
-
--- When the minute, hour or day of the policy's time zone that holds now ends; UTC where no readable offset is stored. A
--- day ends at local midnight whatever the zone does in it, and where the clock jumps over that, there.
-local unit_end
-if algorithm == 3 or flags % 32 >= 16 then
-  unit_end = function(unit)
-    local found = origin < 3 and try('HMGET', KEYS[origin], 'utc_offset_ms', 'next_offset_at', 'next_offset_ms') or {}
-    for i = 1, 3 do
-      local text = found[i]
-      found[i] = type(text) == 'string' and #text <= 14 and text:find('^%-?%d+$') and tonumber(text) or false
-    end
-    local offset, changes, after = found[1] or 0, found[2] or -1, found[3] or 86400001
-    if offset > 86400000 or offset < -86400000 then
-      offset, changes = 0, 0
-    elseif after > 86400000 or after < -86400000 or changes < 0 then
-      changes = 0
-    end
-    if changes > 0 and changes <= now then offset = after end
-    local ends = now + unit - (now + offset) % unit
-    if unit == 86400000 and changes > now and ends >= changes then
-      ends = ends + offset - after
-      if ends < changes then ends = changes end
-    end
-    return ends
-  end
-end
-
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
 -- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
 local changed, interval_wait, window_wait, used, delay = false, 0, 0, 0, 0
-local keep, wait_for, charge = 0, nil, nil -- of other algorithms than the sliding window
+local mine -- the count of other algorithms than the sliding window
 local valid = cost >= 0
 local asked = cost > 0 and cost or 1
 if enabled then
@@ -224,136 +453,20 @@ if enabled then
   if last > 0 and last + interval > now then interval_wait = last + interval - now end
   if limit > 0 and algorithm > 1 then
     if period > 604800000 then period = 604800000 end
-    refused = false
+    local buckets = 1
     if algorithm == 4 then
-      -- The sliding counter. `entries` are its buckets; one counts until the last attempt it can hold is a period old.
       local b1, b2 = byte(program, 26, 27)
-      local buckets = b1 * 256 + b2
+      buckets = b1 * 256 + b2
       if buckets > 1000 then buckets = 1000 elseif buckets == 0 then buckets = 1 end
-      local width = (period + buckets - 1 - (period + buckets - 1) % buckets) / buckets
-      local into, lasts = now % width, period + width
-      local entries = shape == 3 and sub(state, log) or ''
-      shape = 3
-
-      local function bucket(at)
-        local e, f, g, h, count1, count2 = byte(entries, at, at + 5)
-        return (low - (((e * 256 + f) * 256 + g) * 256 + h)) % 4294967296, count1 * 256 + count2
-      end
-
-      local function put(at, age, count)
-        if count > 65535 then count = 65535 end
-        local start = (low - age) % 4294967296
-        local s4 = start % 256
-        local s3 = (start - s4) / 256 % 256
-        local s12 = (start - start % 65536) / 65536
-        entries = sub(entries, 1, at - 1) .. char((s12 - s12 % 256) / 256, s12 % 256, s3, s4, (count - count % 256) / 256, count % 256)
-          .. sub(entries, at + 6)
-      end
-
-      local function add(more)
-        local at = #entries - 5
-        local age, count
-        if at > 0 then age, count = bucket(at) end
-        if at > 0 and age <= into then put(at, age, count + more) else put(at + 6, into, more) end
-      end
-
-      local function sum()
-        used, keep = 0, 0
-        for at = 1, #entries, 6 do
-          local age, count = bucket(at)
-          used, keep = used + count, lasts - age
-        end
-      end
-
-      local future, ends = 0, #entries
-      while ends > 0 do
-        local age, count = bucket(ends - 5)
-        if age < 3200000000 then break end
-        future, ends = future + count, ends - 6
-      end
-      if ends < #entries then
-        entries, changed = sub(entries, 1, ends), true
-        add(future)
-      end
-      local live = 1
-      while live < #entries and bucket(live) >= lasts do live = live + 6 end
-      entries = sub(entries, live)
-      sum()
-
-      wait_for = function(more)
-        local over, at = used + more - limit, 1
-        if over <= 0 then return 0 end
-        while true do
-          local age, count = bucket(at)
-          over = over - count
-          if over <= 0 then return lasts - age end
-          at = at + 6
-        end
-      end
-
-      charge = function(more)
-        if more > 0 then add(more) end
-        sum()
-        local over = used - limit
-        while over > 0 do
-          local age, count = bucket(1)
-          if count > over then put(1, age, count - over) else entries = sub(entries, 7) end
-          over = over - count
-        end
-        sum()
-        return entries
-      end
-    else
-      -- Fixed windows and buckets: a moment and a count, 0 and 0 where there is nothing.
-      local mine = algorithm < 4 and algorithm - 1 or 4
-      local at, count, opens, most, waits = 0, 0, now, 65535, period
-      if shape == mine then
-        local a1, a2, a3, a4, a5, a6, c1, c2 = byte(state, log, log + 7)
-        at, count = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6, c1 * 256 + c2
-      end
-      shape = mine
-      if algorithm == 3 then
-        opens, waits = unit_end(period), 0
-      elseif algorithm > 4 then
-        most = limit
-        if count > limit then count = limit end
-      end
-      if count > 0 and at > opens then at, changed = opens, true end
-      if algorithm > 4 then
-        local out = (now - at - (now - at) % period) / period
-        if count == 0 or out >= count then count = 0 else at, count = at + out * period, count - out end
-      elseif at + waits <= now then
-        count = 0
-      end
-
-      local function tell()
-        if count == 0 then at, keep = 0, 0 else keep = at + (algorithm > 4 and count * period or waits) - now end
-        used = count
-      end
-
-      wait_for = function(more)
-        if count + more <= limit then return 0 end
-        return at + (algorithm > 4 and (count + more - limit) * period or waits) - now
-      end
-
-      charge = function(more)
-        if count == 0 then at = opens end
-        count = count + more
-        if count > most then count = most end
-        tell()
-        local l = at % 4294967296
-        local h = (at - l) / 4294967296
-        local l4, l3 = l % 256, (l - l % 256) / 256 % 256
-        local l12 = (l - l % 65536) / 65536
-        return char((h - h % 256) / 256, h % 256, (l12 - l12 % 256) / 256, l12 % 256, l3, l4, (count - count % 256) / 256, count % 256)
-      end
-      tell()
     end
+    mine = count(algorithm, limit, period, buckets, shape, sub(state, log), false)
+    shape, refused, used = mine.shape, false, mine.used
+    changed = changed or mine.changed
     if cost > limit then
       valid = false
     elseif valid then
-      window_wait = wait_for(asked)
-      if algorithm == 7 then delay = keep end
+      window_wait = mine.wait(asked)
+      if algorithm == 7 then delay = mine.keep end
     end
   elseif limit > 0 then
     if shape > 0 then state, size, shape = sub(state, 1, log - 1), log - 1, 0 end
@@ -391,7 +504,8 @@ end
 
 -- Holds: the mute and the ban. A named exemption sets aside all but a moderator's mute; it is looked up only where the
 -- attempt would not simply pass.
-local passes = enabled and valid and interval_wait == 0 and window_wait == 0
+local passes = enabled and valid and interval_wait == 0 and window_wait == 0 and all_valid and all_wait == 0
+if all_delay > delay then delay = all_delay end
 local free = passes and delay == 0
 local named, code, wait = false, 0, 0
 local home, group -- what the keys of the group begin and end with, where they are built here
@@ -417,8 +531,8 @@ end
 
 -- How long the state must be remembered.
 local need = interval > 1000 and interval or 1000
-if charge then
-  if keep > need then need = keep end
+if mine then
+  if mine.keep > need then need = mine.keep end
 elseif limit > 0 and period > need then
   need = period
 end
@@ -428,9 +542,10 @@ end
 if passes and wait == 0 and (delay == 0 or not named) then
   if cost > 0 then
     local kept, added = '', ''
-    if charge then
-      kept = charge(cost)
-      if keep > need then need = keep end
+    if mine then
+      kept = mine.charge(cost)
+      used = mine.used
+      if mine.keep > need then need = mine.keep end
     elseif limit > 0 then
       kept, added = sub(state, log), cost == 1 and entry or entry:rep(cost)
       used = used + cost
@@ -447,40 +562,48 @@ if passes and wait == 0 and (delay == 0 or not named) then
     if need >= 10 and need < 100 then need = char(48 + (need - need % 10) / 10, 48 + need % 10) else need = need .. '' end
     call('SET', KEYS[3], state, 'EX', need)
   end
-  if delay > 0 then return {3, delay, limit - used, limit, strikes, 0, version} end
+  if charge_all and cost > 0 then charge_all(cost, true) end
+  if delay > 0 or all then
+    used = limit - used
+    if all and (limit == 0 or all_limit - all.used < used) then limit, used = all_limit, all_limit - all.used end
+    return {delay > 0 and 3 or 0, delay, used, limit, strikes, 0, version}
+  end
   return {0, 0, limit - used, limit, strikes, 0, version}
 end
 
 -- All the rest has one way out, at the end. It leaves the state's time to live alone, unless it has none.
-local soft, count_refused, remaining, step, write = flags % 4 >= 2, flags % 8 >= 4, 0, 0, false
-if not enabled then limit = 0 elseif limit > used then remaining = limit - used end
+local soft, count_refused, step, write = flags % 4 >= 2, flags % 8 >= 4, 0, false
+if not enabled then limit = 0 end
 repeat
   if wait > 0 then
-    if not named and not soft and valid then
+    if not named and not soft and valid and all_valid then
       if interval_wait > wait then wait = interval_wait end
       if window_wait > wait then wait = window_wait end
+      if all_wait > wait then wait = all_wait end
     end
     break
   end
   if not enabled then break end
-  if not valid then
-    code, wait = 11, limit > 0 and period or 1
+  if not valid or not all_valid then
+    code, wait = 11, valid and all_period or limit > 0 and period or 1
     break
   end
   if named then
     code = 1
+    if charge_all and cost > 0 then charge_all(cost, true) end
     break
   end
 
   -- Refused by a limit. The log is written where refused attempts count, or where a time was repaired.
+  -- The group's limit alone is no violation of the member's.
   local by_window, entries = window_wait > 0, ''
+  local by_member = by_window or interval_wait > 0
   write = cost > 0 and (count_refused or changed)
-  if charge then
+  if mine then
     if write then
-      entries = charge(count_refused and cost or 0)
-      window_wait = wait_for(cost)
-      remaining = limit > used and limit - used or 0
-      if keep > need then need = keep end
+      entries = mine.charge(count_refused and cost or 0)
+      window_wait, used = mine.wait(cost), mine.used
+      if mine.keep > need then need = mine.keep end
     end
   elseif write and limit > 0 then
     entries = sub(state, log)
@@ -491,10 +614,14 @@ repeat
       a, b, c, d = byte(entries, (used + cost - limit - 1) * 4 + 1, (used + cost - limit) * 4)
       window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
     end
-    remaining = limit - used
   end
+  if charge_all and cost > 0 and (all_refuses or all.changed) then
+    charge_all(all_refuses and cost or 0, false)
+    all_wait = all.wait(cost)
+  end
+  if all_wait > window_wait then window_wait = all_wait end
   wait = window_wait > interval_wait and window_wait or interval_wait
-  code = soft and 2 or by_window and window_wait >= interval_wait and 11 or 10
+  code = soft and 2 or (by_window or not by_member or all_wait > 0) and window_wait >= interval_wait and 11 or 10
   if cost == 0 then break end
 
   -- The ban.
@@ -504,8 +631,8 @@ repeat
     local ban_for = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
     if flags % 32 >= 16 then ban_for = unit_end(86400000) - now end
     if ban_for > 0 then
-      if charge then
-        entries = charge(0)
+      if mine then
+        entries = mine.charge(0)
       elseif limit > 0 then
         if not write then entries = sub(state, log) end
         if #entries > limit * 4 then entries = sub(entries, -limit * 4) end
@@ -517,7 +644,7 @@ repeat
 
   -- The strike, and the step it leads to; none within a second of the last counted one.
   local gap = now - last_strike
-  local struck = speech and not soft and not (last_strike > 0 and gap < 1000 and gap > -1000)
+  local struck = by_member and speech and not soft and not (last_strike > 0 and gap < 1000 and gap > -1000)
   if struck then
     strikes = strikes < 255 and strikes + 1 or 255
     last_strike = now
@@ -616,5 +743,10 @@ if exists and not write and cost ~= 0 and try('TTL', KEYS[3]) == -1 then
   if ban_end - now > need then need = ban_end - now end
   need = need * 6 + 4999
   call('EXPIRE', KEYS[3], (need - need % 5000) / 5000 .. '')
+end
+local remaining = enabled and limit > used and limit - used or 0
+if all then
+  local left = all_limit > all.used and all_limit - all.used or 0
+  if limit == 0 or left < remaining then remaining, limit = left, all_limit end
 end
 return {code, wait, remaining, limit, strikes, step, version}

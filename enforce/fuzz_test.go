@@ -11,33 +11,38 @@ import (
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
-// FuzzCheck feeds any bytes as program, state, member record and ARGV: the script never fails, decides as the evaluator
+// FuzzCheck feeds any bytes as programs, states, member record and ARGV: the script never fails, decides as the evaluator
 // does, and leaves no key without a time to live.
 func FuzzCheck(f *testing.F) {
 	rdb := redistest.Real(f)
 	state := enforce.EncodeState(policy.ActionState{LastMS: base - 500, BanStartMS: 1, BanEndMS: base + 5, Log: []uint32{1, 2}})
 	member := enforce.EncodeMember(policy.MemberRecord{Strikes: 5, LastStrikeMS: base - 5000, HeldUntilMS: base, Cause: policy.CauseLadder})
-	f.Add(enforce.EncodeProgram(p0()), state, member, "u1", "member,vip", "1")
-	f.Add(enforce.EncodeProgram(noInterval()), []byte{}, []byte{}, "", "", "0")
+	f.Add(enforce.EncodeProgram(p0()), []byte{}, state, []byte{}, member, "u1", "member,vip", "1")
+	f.Add(enforce.EncodeProgram(noInterval()), []byte{}, []byte{}, []byte{}, []byte{}, "", "", "0")
 	for _, p := range otherAlgorithms() {
 		st := []policy.ActionState{{}, {LastMS: base - 500}, {LastMS: base - 500}}
 		_, st[1], _, _ = policy.Decide(p, st[1], policy.MemberRecord{}, policy.Attempt{NowMS: base - 400, Cost: 3})
 		_, st[2], _, _ = policy.Decide(p, st[1], policy.MemberRecord{}, policy.Attempt{NowMS: base - 300, Cost: 3})
 		for _, s := range st {
-			f.Add(enforce.EncodeProgram(p), enforce.EncodeState(s), member, "u1", "", "1")
+			f.Add(enforce.EncodeProgram(p), []byte{}, enforce.EncodeState(s), []byte{}, member, "u1", "", "1")
+			g := p0()
+			g.Group = groupBy(p)
+			f.Add(enforce.EncodeProgram(g), enforce.EncodeGroupProgram(g), state, enforce.EncodeState(s), member, "u1", "", "1")
+			f.Add(enforce.EncodeProgram(g), []byte("0123456789"), []byte{}, enforce.EncodeState(s), []byte{}, "u1", "", "2")
 		}
 	}
-	f.Add([]byte("abc"), []byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), []byte("\x01"), "%", ",,", "1e3")
-	keys := []string{"f{x}p", "f{x}d", "f{x}state|g|u", "f{x}m", "f{x}e", "f{x}z", "f{x}v"}
-	f.Fuzz(func(t *testing.T, program, state, member []byte, user, roles, cost string) {
+	f.Add([]byte("abc"), []byte("abc"), []byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), []byte{}, []byte("\x01"), "%", ",,", "1e3")
+	keys := []string{"f{x}p", "f{x}d", "f{x}state|g|u", "f{x}m", "f{x}e", "f{x}z", "f{x}v", "f{x}state|g|~group"}
+	f.Fuzz(func(t *testing.T, program, group, state, whole, member []byte, user, roles, cost string) {
 		ctx := t.Context()
 		pipe := rdb.TxPipeline()
 		pipe.Del(ctx, keys...)
-		pipe.HSet(ctx, keys[0], "program", program, "exempt_roles", "never\n")
+		pipe.HSet(ctx, keys[0], "program", program, "exempt_roles", "never\n", "group_program", group)
 		pipe.Set(ctx, keys[2], state, 0)
 		pipe.Set(ctx, keys[3], member, 0)
+		pipe.Set(ctx, keys[7], whole, 0)
 		reply := pipe.Eval(ctx, enforce.CheckScript(), keys, user, roles, cost, base)
-		after, record := pipe.Get(ctx, keys[2]), pipe.Get(ctx, keys[3])
+		after, record, together := pipe.Get(ctx, keys[2]), pipe.Get(ctx, keys[3]), pipe.Get(ctx, keys[7])
 		ttl := pipe.TTL(ctx, keys[2])
 		if _, err := pipe.Exec(ctx); err != nil {
 			t.Fatal(err)
@@ -46,13 +51,14 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, ok := enforce.DecodeProgram(program)
+		p, ok := enforce.DecodeProgram(program, group)
 		if !ok {
 			p = policy.FactoryPolicy("message")
 		}
 		p.ExemptRoles = nil
 		n := fuzzCost(cost)
-		want, st, m, _ := policy.Decide(p, enforce.DecodeState(state), enforce.DecodeMember(member), policy.Attempt{NowMS: base, Cost: n})
+		want, st, all, m, _ := policy.DecideInGroup(p, enforce.DecodeState(state), enforce.DecodeState(whole),
+			enforce.DecodeMember(member), policy.Attempt{NowMS: base, Cost: n})
 		if got.Code == policy.AllowedExempt {
 			return // the fuzzer found the exempt role
 		}
@@ -61,6 +67,10 @@ func FuzzCheck(f *testing.F) {
 		}
 		stored, _ := after.Bytes()
 		if diff := cmp.Diff(st, enforce.DecodeState(stored), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		stored, _ = together.Bytes()
+		if diff := cmp.Diff(all, enforce.DecodeState(stored), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
 		stored, _ = record.Bytes()
@@ -122,8 +132,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(enforce.EncodeMember(policy.MemberRecord{Strikes: 255, MuteEndMS: 1<<48 - 1, Cause: policy.CauseLifted}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, ok := enforce.DecodeProgram(b); ok {
-			again, _ := enforce.DecodeProgram(enforce.EncodeProgram(p))
+		if p, ok := enforce.DecodeProgram(b, b); ok {
+			again, _ := enforce.DecodeProgram(enforce.EncodeProgram(p), enforce.EncodeGroupProgram(p))
 			same(t, "program", p, again)
 			enforce.PolicyHash(p)
 		}
@@ -134,4 +144,12 @@ func FuzzDecode(f *testing.F) {
 		m := enforce.DecodeMember(b)
 		same(t, "member", m, enforce.DecodeMember(enforce.EncodeMember(m)))
 	})
+}
+
+// groupBy is a policy's window as a limit of the whole group.
+func groupBy(p policy.Compiled) policy.CompiledWindow {
+	return policy.CompiledWindow{
+		Algorithm: p.Algorithm, Align: p.Align, Limit: p.Limit, PeriodMS: p.PeriodMS, Buckets: p.Buckets, Queue: p.Queue,
+		CountRefused: p.CountRefused,
+	}
 }

@@ -58,7 +58,8 @@ func (p *packer) penalties(c policy.Compiled) {
 	}
 }
 
-// rare are fields that few policies have. The offsets are read by the scripts; the others are for people.
+// rare are fields that few policies have. The offsets and group_program are read by the scripts; the others are
+// for people.
 func (p *packer) rare(c policy.Compiled) {
 	if c.Limit > 0 && c.Algorithm == policy.FixedWindow {
 		p.word("align", string(c.Align))
@@ -71,6 +72,12 @@ func (p *packer) rare(c policy.Compiled) {
 	}
 	if c.BanToEndOfDay {
 		p.word("ban_until", "end_of_day")
+	}
+	if c.Group.Limit > 0 {
+		p.word("group_program", string(EncodeGroupProgram(c)))
+		p.word("group_algorithm", string(c.Group.Algorithm))
+		p.number("group_limit", c.Group.Limit)
+		p.number("group_period_ms", c.Group.PeriodMS)
 	}
 	if c.TimeZone != "" {
 		p.word("time_zone", c.TimeZone)

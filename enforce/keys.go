@@ -11,6 +11,9 @@ const Shards = 256
 // DefaultPrefix is the application prefix of keys where none is configured.
 const DefaultPrefix = "pk"
 
+// wholeGroup stands in a user's place in the key of a whole group's state.
+const wholeGroup = "~group"
+
 const hexDigits = "0123456789abcdef"
 
 // Keys builds every key that Pacekeeper uses in Redis; no key is built anywhere else. Immutable.
@@ -62,6 +65,9 @@ func (k Keys) Notice(group string) string { return k.grouped("notice:", group) }
 func (k Keys) State(action, group, user string) string {
 	return k.head(group) + "state:" + action + "|" + group + "|" + user
 }
+
+// GroupState is the packed state of all of a group's attempts at one action; no user's id starts with ~.
+func (k Keys) GroupState(action, group string) string { return k.State(action, group, wholeGroup) }
 
 // Member is the packed record of one member's strikes and mute.
 func (k Keys) Member(group, user string) string {

@@ -141,8 +141,8 @@ type reading struct {
 // read adds the reading of a policy to a pipeline.
 func (c *Client) read(ctx context.Context, pipe redis.Pipeliner, action, group string) reading {
 	return reading{
-		own:    pipe.HMGet(ctx, c.keys.Policy(action, group), "on_failure", "program"),
-		def:    pipe.HMGet(ctx, c.keys.Default(Shard(group), action), "on_failure", "program"),
+		own:    pipe.HMGet(ctx, c.keys.Policy(action, group), "on_failure", "program", "group_program"),
+		def:    pipe.HMGet(ctx, c.keys.Default(Shard(group), action), "on_failure", "program", "group_program"),
 		notice: pipe.HGetAll(ctx, c.keys.Notice(group)),
 	}
 }
@@ -152,7 +152,7 @@ func (r reading) policy(action string) lastKnown {
 	e := lastKnown{rule: builtIn(action), compiled: policy.FactoryPolicy(action), texts: NoticeTexts(r.notice.Val())}
 	for _, source := range []*redis.SliceCmd{r.def, r.own} {
 		values := source.Val()
-		if len(values) < 2 {
+		if len(values) < 3 {
 			continue
 		}
 		text, _ := values[0].(string)
@@ -160,7 +160,8 @@ func (r reading) policy(action string) lastKnown {
 			e.rule = rule
 		}
 		program, _ := values[1].(string)
-		if compiled, ok := DecodeProgram([]byte(program)); ok {
+		ofGroup, _ := values[2].(string)
+		if compiled, ok := DecodeProgram([]byte(program), []byte(ofGroup)); ok {
 			e.compiled = compiled
 			if source == r.own {
 				e.version = compiled.Version

@@ -168,21 +168,28 @@ func (p *Publisher) needOf(ctx context.Context, kind, key string, now int64) (in
 }
 
 // policyOfKey is the policy by which a state or record is kept: the group's, the defaults', the factory's. A record is kept
-// by that of messages.
+// by that of messages, the whole group's state by its own limit.
 func (p *Publisher) policyOfKey(ctx context.Context, kind, key string) (policy.Compiled, error) {
-	action, group := "message", ""
+	action, group, user := "message", "", ""
 	if kind == KindState {
-		action, group, _, _ = p.keys.parseState(key)
+		action, group, user, _ = p.keys.parseState(key)
 	} else {
 		_, rest, _ := strings.Cut(key, "}:"+KindMember+":")
 		group, _, _ = strings.Cut(rest, "|")
 	}
 	for _, from := range []string{p.keys.Policy(action, group), p.keys.Default(Shard(group), action)} {
-		program, err := p.rdb.HGet(ctx, from, "program").Bytes()
-		if err != nil && !isMissing(err) {
+		var stored struct {
+			Program string `redis:"program"`
+			Group   string `redis:"group_program"`
+		}
+		if err := p.rdb.HMGet(ctx, from, "program", "group_program").Scan(&stored); err != nil && !isMissing(err) {
 			return policy.Compiled{}, err
 		}
-		if of, ok := DecodeProgram(program); ok {
+		of, ok := DecodeProgram([]byte(stored.Program), []byte(stored.Group))
+		if ok && user == wholeGroup {
+			return of.OfGroup(), nil
+		}
+		if ok {
 			return of, nil
 		}
 	}

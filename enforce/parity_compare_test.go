@@ -14,6 +14,7 @@ import (
 
 func (l *lane) read(ctx context.Context, pipe redis.Pipeliner) {
 	l.state, l.stateTTL = pipe.Get(ctx, l.keys[2]), pipe.TTL(ctx, l.keys[2])
+	l.whole, l.wholeTTL = pipe.Get(ctx, l.keys[7]), pipe.TTL(ctx, l.keys[7])
 	l.member, l.memberTTL = pipe.Get(ctx, l.keys[3]), pipe.TTL(ctx, l.keys[3])
 	if l.event != nil && l.event.MuteEndMS > 0 {
 		l.readMuted(ctx, pipe)
@@ -47,11 +48,15 @@ func (l *lane) compare() string {
 	if diff := cmp.Diff(l.st, enforce.DecodeState(state), cmpopts.EquateEmpty()); diff != "" {
 		return "state: " + diff
 	}
+	whole, _ := l.whole.Bytes()
+	if diff := cmp.Diff(l.all, enforce.DecodeState(whole), cmpopts.EquateEmpty()); diff != "" {
+		return "state of the group: " + diff
+	}
 	member, _ := l.member.Bytes()
 	if diff := cmp.Diff(l.m, enforce.DecodeMember(member)); diff != "" {
 		return "member: " + diff
 	}
-	return l.compareEvent() + l.compareTTL(len(state) > 0, len(member) > 0)
+	return l.compareEvent() + l.compareTTL(len(state) > 0, len(member) > 0, len(whole) > 0)
 }
 
 func (l *lane) compareEvent() string {
@@ -80,7 +85,7 @@ func (l *lane) compareEvent() string {
 
 // compareTTL holds every time to live in the range of the contract. Left alone are an untouched one of the test's own,
 // and a missing one where the call may change nothing.
-func (l *lane) compareTTL(state, member bool) string {
+func (l *lane) compareTTL(state, member, whole bool) string {
 	p := l.policy()
 	exempt := l.want.Code == policy.AllowedExempt || l.want.Limit == 0 && l.want.Code == policy.RefusedMuted
 	if l.attempt.Cost == 0 || l.op != "" {
@@ -88,6 +93,11 @@ func (l *lane) compareTTL(state, member bool) string {
 	}
 	if member && p.Speech {
 		if msg := outside("member", l.memberTTL, l.m.NeedMS(l.now, p.ForgiveOneEveryMS)); msg != "" {
+			return msg
+		}
+	}
+	if whole && p.Enabled && p.Group.Limit > 0 {
+		if msg := outside("state of the group", l.wholeTTL, l.all.NeedMS(groupOf(p), l.now)); msg != "" {
 			return msg
 		}
 	}

@@ -3,6 +3,7 @@ package enforce_test
 import (
 	"math/rand/v2"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
@@ -24,6 +25,14 @@ func randomPolicy(r *rand.Rand) policy.Compiled {
 		p.Mode = policy.Soft
 	}
 	randomAlgorithm(r, &p)
+	if r.IntN(3) == 0 {
+		g := policy.Compiled{Limit: pick[int64](r, 1, 2, 3, 8, 50), PeriodMS: pick[int64](r, 1, 1000, 5000, 30_000)}
+		randomAlgorithm(r, &g)
+		p.Group = policy.CompiledWindow{
+			Algorithm: g.Algorithm, Align: g.Align, Limit: g.Limit, PeriodMS: g.PeriodMS, Buckets: g.Buckets, Queue: g.Queue,
+			CountRefused: r.IntN(4) == 0,
+		}
+	}
 	after := int64(0)
 	for range r.IntN(policy.MaxSteps + 1) {
 		after += 1 + r.Int64N(2)
@@ -53,6 +62,21 @@ func randomAlgorithm(r *rand.Rand, p *policy.Compiled) {
 		p.Queue = p.Algorithm == policy.LeakyBucket && r.IntN(2) == 0
 	case policy.SlidingWindow:
 	}
+}
+
+// encoded are the programs of a random policy; the group's is now and then missing or broken.
+func encoded(r *rand.Rand) (program, group []byte) {
+	p := randomPolicy(r)
+	group = enforce.EncodeGroupProgram(p)
+	switch k := r.IntN(20); {
+	case k == 0:
+		group = nil
+	case k == 1 && group != nil:
+		group = group[:r.IntN(len(group))]
+	case k == 2 && group != nil:
+		group[r.IntN(len(group))] = byte(r.IntN(256))
+	}
+	return enforce.EncodeProgram(p), group
 }
 
 func randomBytes(r *rand.Rand) []byte {

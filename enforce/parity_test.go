@@ -120,25 +120,27 @@ type lane struct {
 
 	now         int64
 	own, def    []byte       // programs; nil = missing
+	rooms       [2][]byte    // their group programs
 	zones       [2][3]string // their utc_offset_ms, next_offset_at and next_offset_ms; "" = missing
 	ownRoles    string
 	exemptUntil int64
-	st          policy.ActionState
+	st, all     policy.ActionState // of the member, of the whole group
 	m           policy.MemberRecord
 	lastWait    int64
 
 	dirty   bool // policy or exemptions changed
 	bare    bool // seeded without times to live
 	attempt policy.Attempt
-	before  [2]any
+	before  [3]any
 	want    policy.Decision
 	event   *policy.Event
 	op      string
 	opWant  int64
 
 	reply, opReply           *redis.Cmd
-	state, member            *redis.StringCmd
+	state, member, whole     *redis.StringCmd
 	stateTTL, memberTTL, tmu *redis.DurationCmd
+	wholeTTL                 *redis.DurationCmd
 	events                   *redis.XMessageSliceCmd
 	muted                    *redis.ZSliceCmd
 }
@@ -150,13 +152,13 @@ func newLane(r *rand.Rand, id int, shas map[string]string) *lane {
 	shard := enforce.Shard(group)
 	l := &lane{id: id, r: r, shas: shas, keys: []string{
 		k.Policy(action, group), k.Default(shard, action), k.State(action, group, user), k.Member(group, user),
-		k.Exempt(group), k.Muted(group), k.Events(shard),
+		k.Exempt(group), k.Muted(group), k.Events(shard), k.GroupState(action, group),
 	}}
 	l.now = 1_764_000_000_000 + r.Int64N(1e9)
 	if id%2 == 0 {
 		l.now = 411*wrap - r.Int64N(60_000)
 	}
-	l.own = enforce.EncodeProgram(randomPolicy(r))
+	l.own, l.rooms[0] = encoded(r)
 	l.ownRoles, l.dirty = "admin,bot,owner", true
 	l.zones[0] = randomZone(r, l.now)
 	return l
@@ -167,7 +169,7 @@ func (l *lane) user() string { return "u" + strconv.Itoa(l.id) }
 // policy is what the script must find: the group's program, else the defaults', else the factory's.
 func (l *lane) policy() policy.Compiled {
 	for i, b := range [][]byte{l.own, l.def} {
-		if p, ok := enforce.DecodeProgram(b); ok {
+		if p, ok := enforce.DecodeProgram(b, l.rooms[i]); ok {
 			p.Offsets = offsetsOf(l.zones[i])
 			return l.withRoles(p)
 		}
@@ -197,13 +199,13 @@ func (l *lane) step(ctx context.Context, pipe redis.Pipeliner) {
 	l.hold(ctx, pipe)
 
 	p := l.policy()
-	cost := pick[int64](r, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2, 3, p.Limit, p.Limit+1)
+	cost := pick[int64](r, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2, 3, p.Limit, p.Limit+1, p.Group.Limit)
 	roles := pick(r, nil, nil, nil, nil, nil, nil, []string{"member"}, []string{"vip", "bot"}, []string{"admin"})
 	l.attempt = policy.Attempt{NowMS: l.now, Cost: cost, Roles: roles, ExemptUntilMS: l.exemptUntil}
-	l.before = [2]any{l.st, l.m}
-	l.want, l.st, l.m, l.event = policy.Decide(p, l.st, l.m, l.attempt)
+	l.before = [3]any{l.st, l.m, l.all}
+	l.want, l.st, l.all, l.m, l.event = policy.DecideInGroup(p, l.st, l.all, l.m, l.attempt)
 	l.lastWait = l.want.WaitMS
-	l.reply = pipe.EvalSha(ctx, l.shas[pick(r, "check", "packed")], l.keys,
+	l.reply = pipe.EvalSha(ctx, l.shas[pick(r, "check", "packed")], l.keys[:pick(r, 4, 7, 8)],
 		pick(r, "", l.user()), strings.Join(roles, ","), cost, l.now)
 	l.read(ctx, pipe)
 }
@@ -214,13 +216,14 @@ func (l *lane) changePolicy() {
 	l.dirty = l.dirty || k <= 7 || l.event != nil
 	switch k {
 	case 0, 1, 2:
-		l.own = enforce.EncodeProgram(randomPolicy(r))
+		l.own, l.rooms[0] = encoded(r)
 	case 3:
 		l.own = nil
 	case 4:
 		l.own = randomBytes(r)
 	case 5:
-		l.def = pick(r, nil, randomBytes(r), enforce.EncodeProgram(randomPolicy(r)))
+		l.def, l.rooms[1] = encoded(r)
+		l.def = pick(r, nil, randomBytes(r), l.def)
 	case 7:
 		l.zones = [2][3]string{randomZone(r, l.now), randomZone(r, l.now)}
 	case 6:
@@ -233,14 +236,11 @@ func (l *lane) tick() {
 	r, p := l.r, l.policy()
 	beside := pick[int64](r, -1, 0, 1)
 	bounds := []int64{
-		l.now, l.st.LastMS + p.MinIntervalMS, l.now + l.lastWait, l.m.LastStrikeMS + policy.StrikeGapMS, l.m.MuteEndMS,
+		l.now, l.all.LastMS, l.st.LastMS + p.MinIntervalMS, l.now + l.lastWait, l.m.LastStrikeMS + policy.StrikeGapMS, l.m.MuteEndMS,
 		l.st.BanEndMS, l.m.HeldUntilMS + p.ForgiveOneEveryMS*r.Int64N(4),
 	}
-	bounds = append(bounds, l.countBounds(p)...)
-	if n := len(l.st.Log); n > 0 {
-		entry := l.st.Log[r.IntN(n)]
-		bounds = append(bounds, l.now-int64(uint32(l.now)-entry)+p.PeriodMS)
-	}
+	bounds = append(bounds, l.countBounds(p, l.st)...)
+	bounds = append(bounds, l.countBounds(groupOf(p), l.all)...)
 	next := l.now
 	switch k := r.IntN(100); {
 	case k < 30:
@@ -274,6 +274,9 @@ func (l *lane) seed(ctx context.Context, pipe redis.Pipeliner) {
 	if !cmp.Equal(l.st, policy.ActionState{}, cmpopts.EquateEmpty()) {
 		l.set(ctx, pipe, l.keys[2], enforce.EncodeState(l.st))
 	}
+	if !cmp.Equal(l.all, policy.ActionState{}, cmpopts.EquateEmpty()) {
+		l.set(ctx, pipe, l.keys[7], enforce.EncodeState(l.all))
+	}
 	if l.m != (policy.MemberRecord{}) {
 		l.set(ctx, pipe, l.keys[3], enforce.EncodeMember(l.m))
 	}
@@ -284,6 +287,9 @@ func (l *lane) seedPolicy(ctx context.Context, pipe redis.Pipeliner) {
 	for i, program := range [][]byte{l.own, l.def} {
 		if program != nil {
 			pipe.HSet(ctx, l.keys[i], "program", program)
+			if l.rooms[i] != nil {
+				pipe.HSet(ctx, l.keys[i], "group_program", l.rooms[i])
+			}
 			for at, field := range zoneFields() {
 				if text := l.zones[i][at]; text != "" {
 					pipe.HSet(ctx, l.keys[i], field, text)

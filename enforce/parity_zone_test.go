@@ -43,20 +43,23 @@ func offsetsOf(zone [3]string) (o policy.Offsets) {
 }
 
 // countBounds are moments at which what a window or bucket counts changes.
-func (l *lane) countBounds(p policy.Compiled) (bounds []int64) {
+func (l *lane) countBounds(p policy.Compiled, st policy.ActionState) (bounds []int64) {
 	r, offsets := l.r, p.Offsets
-	switch l.st.Shape {
+	switch st.Shape {
 	case policy.ShapeLog:
+		if n := len(st.Log); n > 0 {
+			bounds = append(bounds, l.now-int64(uint32(l.now)-st.Log[r.IntN(n)])+p.PeriodMS)
+		}
 	case policy.ShapeFirst:
-		bounds = append(bounds, l.st.AtMS+p.PeriodMS)
+		bounds = append(bounds, st.AtMS+p.PeriodMS)
 	case policy.ShapeCalendar:
-		bounds = append(bounds, l.st.AtMS)
+		bounds = append(bounds, st.AtMS)
 	case policy.ShapeBucket:
-		bounds = append(bounds, l.st.AtMS+p.PeriodMS*(1+r.Int64N(4)), l.st.AtMS+p.PeriodMS*l.st.Count)
+		bounds = append(bounds, st.AtMS+p.PeriodMS*(1+r.Int64N(4)), st.AtMS+p.PeriodMS*st.Count)
 	case policy.ShapeCounter:
-		if n := len(l.st.Buckets); n > 0 {
+		if n := len(st.Buckets); n > 0 {
 			width := (p.PeriodMS + p.Buckets - 1) / max(p.Buckets, 1)
-			at := l.now - int64(uint32(l.now)-l.st.Buckets[r.IntN(n)].Start)
+			at := l.now - int64(uint32(l.now)-st.Buckets[r.IntN(n)].Start)
 			bounds = append(bounds, at+width, at+p.PeriodMS, at+p.PeriodMS+width)
 		}
 	}
@@ -66,4 +69,12 @@ func (l *lane) countBounds(p policy.Compiled) (bounds []int64) {
 			l.now-(l.now+offsets.NextOffsetMS)%day+day)
 	}
 	return bounds
+}
+
+// groupOf is the limit of the whole group as a policy.
+func groupOf(p policy.Compiled) policy.Compiled {
+	return policy.Compiled{
+		Enabled: true, Algorithm: p.Group.Algorithm, Align: p.Group.Align, Limit: p.Group.Limit, PeriodMS: p.Group.PeriodMS,
+		Buckets: p.Group.Buckets, Offsets: p.Offsets,
+	}
 }

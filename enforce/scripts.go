@@ -46,8 +46,8 @@ func packedReplies() []string {
 		"return {1, 0, 0, 0, 0, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, v1, v2, v3, v4, v5)",
 		"return {1, 0, 0, 0, strikes, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, strikes, 0, v1, v2, v3, v4, v5)",
 		"return {12, muted, 0, 0, strikes, 0, version}", "return {12, muted, 0, 0, strikes, 0, " + versionBytes + "}",
-		"return {3, delay, limit - used, limit, strikes, 0, version}",
-		"return {3, delay, limit - used, limit, strikes, 0, " + versionBytes + "}",
+		"return {delay > 0 and 3 or 0, delay, used, limit, strikes, 0, version}",
+		"return {delay > 0 and 3 or 0, delay, used, limit, strikes, 0, " + versionBytes + "}",
 		"return {code, wait, remaining, limit, strikes, step, version}",
 		"if wait >= 4294967296 then return {code, wait, remaining, limit, strikes, step, " + versionBytes + "} end\n" +
 			"local l = wait % 65536\nlocal h = (wait - l) / 65536\n" +

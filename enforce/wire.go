@@ -12,6 +12,7 @@ const (
 	programHead = 25 // algorithm 1, flags 1, interval 4, limit 2, period 4, version 5, ban 4, forgive 4
 	programMore = 2  // of sliding counters: buckets 2
 	programStep = 6  // after 1, do 1, for 4
+	groupLen    = 10 // algorithm 1, flags 1, limit 2, period 4, buckets 2
 
 	memberFormat = 1
 	memberLen    = 28 // format 1, strikes 1, last_strike 6, held_until 6, mute_start 6, mute_end 6, cause 1, step 1
@@ -21,6 +22,7 @@ const (
 	flagCountRefused = 4
 	flagSpeech       = 8
 	flagToEndOfDay   = 16 // a ban holds to the end of the day
+	flagGroup        = 32 // the whole group has a limit, packed beside the program
 )
 
 // The first byte of a program: its algorithm.
@@ -41,7 +43,7 @@ func EncodeProgram(c policy.Compiled) []byte {
 }
 
 func appendProgram(b []byte, c policy.Compiled) []byte {
-	algorithm := programAlgorithm(c)
+	algorithm := programAlgorithm(windowOf(c))
 	b = append(b, algorithm, programFlags(c))
 	b = appendUint(b, c.MinIntervalMS, 4)
 	b = appendUint(b, c.Limit, 2)
@@ -60,10 +62,10 @@ func appendProgram(b []byte, c policy.Compiled) []byte {
 	return b
 }
 
-func programAlgorithm(c policy.Compiled) byte {
-	switch c.Algorithm {
+func programAlgorithm(w policy.CompiledWindow) byte {
+	switch w.Algorithm {
 	case policy.FixedWindow:
-		if c.Align == policy.AlignCalendar {
+		if w.Align == policy.AlignCalendar {
 			return programCalendar
 		}
 		return programFirst
@@ -72,7 +74,7 @@ func programAlgorithm(c policy.Compiled) byte {
 	case policy.TokenBucket:
 		return programToken
 	case policy.LeakyBucket:
-		if c.Queue {
+		if w.Queue {
 			return programQueue
 		}
 		return programMeter
@@ -81,8 +83,13 @@ func programAlgorithm(c policy.Compiled) byte {
 	return programSliding
 }
 
+// windowOf is the member's window of a policy.
+func windowOf(c policy.Compiled) policy.CompiledWindow {
+	return policy.CompiledWindow{Algorithm: c.Algorithm, Align: c.Align, Queue: c.Queue}
+}
+
 // setAlgorithm is programAlgorithm backwards.
-func setAlgorithm(c *policy.Compiled, program byte) (known bool) {
+func setAlgorithm(c *policy.CompiledWindow, program byte) (known bool) {
 	switch program {
 	case programSliding:
 		c.Algorithm = policy.SlidingWindow
@@ -102,9 +109,30 @@ func setAlgorithm(c *policy.Compiled, program byte) (known bool) {
 	return true
 }
 
+// EncodeGroupProgram packs the limit of the whole group; nil where the policy has none.
+func EncodeGroupProgram(c policy.Compiled) []byte {
+	if c.Group.Limit <= 0 {
+		return nil
+	}
+	b := make([]byte, 0, groupLen)
+	b = append(b, programAlgorithm(c.Group), flag(c.Group.CountRefused, flagCountRefused))
+	b = appendUint(b, c.Group.Limit, 2)
+	b = appendUint(b, c.Group.PeriodMS, 4)
+	return appendUint(b, c.Group.Buckets, 2)
+}
+
+func decodeGroup(b []byte) (w policy.CompiledWindow) {
+	if len(b) != groupLen || !setAlgorithm(&w, b[0]) || readUint(b[2:4]) == 0 {
+		return policy.FactoryGroup()
+	}
+	w.CountRefused = b[1]&flagCountRefused != 0
+	w.Limit, w.PeriodMS, w.Buckets = readUint(b[2:4]), readUint(b[4:8]), readUint(b[8:10])
+	return w
+}
+
 func programFlags(c policy.Compiled) byte {
 	return flag(c.Enabled, flagEnabled) | flag(c.Mode == policy.Soft, flagSoft) | flag(c.CountRefused, flagCountRefused) |
-		flag(c.Speech, flagSpeech) | flag(c.BanToEndOfDay, flagToEndOfDay)
+		flag(c.Speech, flagSpeech) | flag(c.BanToEndOfDay, flagToEndOfDay) | flag(c.Group.Limit > 0, flagGroup)
 }
 
 func flag(on bool, bit byte) byte {
@@ -114,11 +142,17 @@ func flag(on bool, bit byte) byte {
 	return 0
 }
 
-// DecodeProgram reads what EncodeProgram packed; false = damaged. Action, Order, OnFailure, ExemptRoles, TimeZone and
-// Offsets are not part of it.
-func DecodeProgram(b []byte) (c policy.Compiled, ok bool) {
-	if len(b) < programHead || !setAlgorithm(&c, b[0]) {
+// DecodeProgram reads what EncodeProgram and EncodeGroupProgram packed; false = the program is damaged. A damaged group
+// program, where there must be one, is policy.FactoryGroup. Action, Order, OnFailure, ExemptRoles, TimeZone and Offsets are
+// not part of them.
+func DecodeProgram(b, group []byte) (c policy.Compiled, ok bool) {
+	var w policy.CompiledWindow
+	if len(b) < programHead || !setAlgorithm(&w, b[0]) {
 		return policy.Compiled{}, false
+	}
+	c.Algorithm, c.Align, c.Queue = w.Algorithm, w.Align, w.Queue
+	if b[1]&flagGroup != 0 {
+		c.Group = decodeGroup(group)
 	}
 	ladder := b[programHead:]
 	if b[0] == programCounter && len(ladder) >= programMore {

@@ -74,6 +74,9 @@ func (c *comparer) action(path string, a, b *Action) {
 	if looser, tighter := !b.Window.within(a.Window), !a.Window.within(b.Window); looser || tighter {
 		c.note(path+"/window", looser, tighter)
 	}
+	if looser, tighter := !b.Group.within(a.Group), !a.Group.within(b.Group); looser || tighter {
+		c.note(path+"/group", looser, tighter)
+	}
 	before, after := a.Ban.lengths(), b.Ban.lengths()
 	if before != after {
 		c.note(path+"/ban", after.Min < before.Max, after.Max > before.Min)

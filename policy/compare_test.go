@@ -16,6 +16,9 @@ func TestCompare(t *testing.T) {
 	window := func(limit, period, more string) string {
 		return message(`"window":{"algorithm":"sliding_window","limit":` + limit + `,"period_ms":` + period + more + `}`)
 	}
+	groupOf := func(limit string) string {
+		return message(`"group":{"window":{"algorithm":"sliding_window","limit":` + limit + `,"period_ms":30000}}`)
+	}
 	ladder := func(steps string) string { return `{"penalties":{"ladder":[` + steps + `]}}` }
 	at := func(key string) []string { return []string{"/actions/message/" + key} }
 	steps := []string{"/penalties/ladder"}
@@ -31,6 +34,8 @@ func TestCompare(t *testing.T) {
 		"twice as many in twice":   {window("8", "30000", ""), window("16", "60000", ""), at("window"), nil},
 		"15 in twice":              {window("8", "30000", ""), window("15", "60000", ""), at("window"), at("window")},
 		"no window":                {window("8", "30000", ""), message(`"window":null`), at("window"), nil},
+		"more of the group":        {groupOf("90"), groupOf("100"), at("group"), nil},
+		"the group has a limit":    {`{}`, groupOf("100"), nil, at("group")},
 		"refused count":            {window("8", "30000", ""), window("8", "30000", `,"count_refused":true`), nil, at("window")},
 		"soft":                     {message(`"mode":"hard"`), message(`"mode":"soft","min_interval_ms":9000`), at("mode"), nil},
 		"limits of soft":           {message(`"mode":"soft"`), message(`"mode":"soft","min_interval_ms":9000`), nil, nil},

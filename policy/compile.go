@@ -32,7 +32,10 @@ func (s *System) compiled(e *Effective, a *Action, action string, version, order
 	if a.Ban != nil {
 		c.BanForMS, c.BanToEndOfDay = a.Ban.ForMS, a.Ban.EndOfDay
 	}
-	if c.Align == AlignCalendar || c.BanToEndOfDay {
+	if w := a.Group; w != nil {
+		c.Group = CompiledWindow{w.Algorithm, w.Align, w.Most(), w.PaceMS(), w.Buckets, w.Queue, w.CountRefused}
+	}
+	if c.Align == AlignCalendar || c.Group.Align == AlignCalendar || c.BanToEndOfDay {
 		c.TimeZone = e.TimeZone
 	}
 	if c.Speech {

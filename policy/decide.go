@@ -71,40 +71,96 @@ type Event struct {
 	BanEndMS    int64
 }
 
-// Decide is the reference for enforce/check.lua: what the script answers and leaves behind, cell by cell. Values in,
-// values out; the arguments are not changed. The event is nil unless a strike was counted or a ban taken.
+// Decide is DecideInGroup for a policy without a limit of the whole group, and with nothing remembered of one.
 func Decide(p Compiled, st ActionState, m MemberRecord, a Attempt) (Decision, ActionState, MemberRecord, *Event) {
-	p = p.repaired()
-	d := Decision{Version: p.Version}
-	if p.Speech {
-		d.Strikes = m.StrikesAt(a.NowMS, p.ForgiveOneEveryMS)
+	d, st, _, m, e := DecideInGroup(p, st, ActionState{}, m, a)
+	return d, st, m, e
+}
+
+// DecideInGroup is the reference for enforce/check.lua: what the script answers and leaves behind, cell by cell. st is the
+// member's state, all what is remembered of the whole group at this action. Values in, values out; the arguments are not
+// changed. The event is nil unless a strike was counted or a ban taken.
+func DecideInGroup(
+	p Compiled, st, all ActionState, m MemberRecord, a Attempt,
+) (Decision, ActionState, ActionState, MemberRecord, *Event) {
+	t := trial{p: p.repaired(), st: st, all: all, m: m, a: a}
+	t.decide()
+	return t.d, t.st, t.all, t.m, t.e
+}
+
+// trial is one attempt on its way to a decision.
+type trial struct {
+	p       Compiled
+	st, all ActionState // the member's, the whole group's
+	m       MemberRecord
+	a       Attempt
+	f, g    finding // what the member's limits say, and the group's
+	d       Decision
+	e       *Event
+}
+
+func (t *trial) decide() {
+	t.d.Version = t.p.Version
+	if t.p.Speech {
+		t.d.Strikes = t.m.StrikesAt(t.a.NowMS, t.p.ForgiveOneEveryMS)
 	}
-	if p.exempts(a.Roles) {
-		return exempted(p, m, a, d), st, m, nil
+	if t.p.Enabled && t.p.Group.Limit > 0 {
+		t.g = measure(t.p.OfGroup(), &t.all, t.a)
 	}
-	f := measure(p, &st, a)
-	d.Limit, d.Remaining = f.limit, f.remaining()
-	named := a.ExemptUntilMS > a.NowMS
-	if code, wait := held(p, st, m, a.NowMS, named); wait > 0 {
-		if !named && p.Mode != Soft && f.validCost {
-			wait = max(wait, f.intervalWait, f.windowWait)
+	if t.p.exempts(t.a.Roles) {
+		t.exempted()
+		return
+	}
+	t.f = measure(t.p, &t.st, t.a)
+	t.tell()
+	named := t.a.ExemptUntilMS > t.a.NowMS
+	valid := t.f.validCost && (t.g.tally == nil || t.g.validCost)
+	if code, wait := t.held(named); wait > 0 {
+		if !named && t.p.Mode != Soft && valid {
+			wait = max(wait, t.f.wait(), t.g.windowWait)
 		}
-		d.Code, d.WaitMS = code, wait
-		return d, st, m, nil
+		t.d.Code, t.d.WaitMS = code, wait
+		return
 	}
-	switch {
-	case !p.Enabled:
-		return d, st, m, nil
-	case !f.validCost:
-		d.Code, d.WaitMS = RefusedLimit, max(1, f.period)
-		return d, st, m, nil
-	case f.passes() && (f.delay == 0 || !named):
-		return accept(st, m, a, f, d)
+	switch delay := max(t.f.delay, t.g.delay); {
+	case !t.p.Enabled:
+	case !valid:
+		t.d.Code, t.d.WaitMS = RefusedLimit, t.costliest()
+	case t.f.passes() && t.g.windowWait == 0 && (delay == 0 || !named):
+		t.accept(delay)
 	case named:
-		d.Code = AllowedExempt
-		return d, st, m, nil
+		t.d.Code = AllowedExempt
+		t.chargeGroup()
+		t.tell()
+	default:
+		t.refuse()
 	}
-	return refuse(p, st, m, a, f, d)
+}
+
+// tell puts the limit that is nearest into the decision: the member's, unless less is left of the group's.
+func (t *trial) tell() {
+	t.d.Limit, t.d.Remaining = t.f.limit, t.f.remaining()
+	if t.g.tally != nil && (t.f.tally == nil || t.g.remaining() < t.d.Remaining) {
+		t.d.Limit, t.d.Remaining = t.g.limit, t.g.remaining()
+	}
+}
+
+// costliest is the wait of a call that asks for more than a limit holds.
+func (t *trial) costliest() int64 {
+	if !t.f.validCost {
+		return max(1, t.f.period)
+	}
+	return t.g.period
+}
+
+// chargeGroup counts what passes, also the exempt's, for whom it may be more than the limit has left.
+func (t *trial) chargeGroup() {
+	if t.g.tally == nil || t.a.Cost <= 0 {
+		return
+	}
+	t.g.charge(t.a.Cost)
+	t.all = t.g.state(t.all, t.a.NowMS)
+	t.all.LastMS, t.all.Refused = t.a.NowMS, false
 }
 
 // repaired puts factory values where a damaged policy would be unlimited or never forgive, and bounds the log.
@@ -128,23 +184,23 @@ func (p Compiled) exempts(roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(p.ExemptRoles, role) })
 }
 
-// exempted answers for an exempt role: only a moderator's mute holds it, and nothing is recorded.
-func exempted(p Compiled, m MemberRecord, a Attempt, d Decision) Decision {
-	if p.Speech && m.Cause == CauseModerator && m.Muted(a.NowMS) {
-		d.Code, d.WaitMS = RefusedMuted, m.MuteEndMS-a.NowMS
-		return d
+// exempted answers for an exempt role: only a moderator's mute holds it, and nothing is recorded but in the group's count.
+func (t *trial) exempted() {
+	if t.p.Speech && t.m.Cause == CauseModerator && t.m.Muted(t.a.NowMS) {
+		t.d.Code, t.d.WaitMS = RefusedMuted, t.m.MuteEndMS-t.a.NowMS
+		return
 	}
-	d.Code = AllowedExempt
-	return d
+	t.d.Code = AllowedExempt
+	t.chargeGroup()
 }
 
 // held finds the mute or ban in force with the longer wait; a named exemption sets aside all but a moderator's mute.
-func held(p Compiled, st ActionState, m MemberRecord, now int64, named bool) (DecisionCode, int64) {
-	code, wait := Allowed, int64(0)
-	if p.Speech && m.Muted(now) && (!named || m.Cause == CauseModerator) {
-		code, wait = muteCode(m.Cause), m.MuteEndMS-now
+func (t *trial) held(named bool) (DecisionCode, int64) {
+	code, wait, now := Allowed, int64(0), t.a.NowMS
+	if t.p.Speech && t.m.Muted(now) && (!named || t.m.Cause == CauseModerator) {
+		code, wait = muteCode(t.m.Cause), t.m.MuteEndMS-now
 	}
-	if ban := st.BanEndMS - now; !named && ban > wait {
+	if ban := t.st.BanEndMS - now; !named && ban > wait {
 		code, wait = RefusedBanned, ban
 	}
 	return code, wait
@@ -162,78 +218,93 @@ func muteCode(c Cause) DecisionCode {
 }
 
 // accept records the attempt. In a queue it is told when its turn comes.
-func accept(st ActionState, m MemberRecord, a Attempt, f finding, d Decision) (Decision, ActionState, MemberRecord, *Event) {
-	if f.delay > 0 {
-		d.Code, d.WaitMS = Delay, f.delay
+func (t *trial) accept(delay int64) {
+	if delay > 0 {
+		t.d.Code, t.d.WaitMS = Delay, delay
 	}
-	if a.Cost == 0 {
-		return d, st, m, nil
+	if t.a.Cost == 0 {
+		return
 	}
-	f.charge(a.Cost)
-	st = f.state(st, a.NowMS)
-	st.LastMS, st.Refused = a.NowMS, false
-	d.Remaining = f.remaining()
-	return d, st, m, nil
+	t.f.charge(t.a.Cost)
+	t.st = t.f.state(t.st, t.a.NowMS)
+	t.st.LastMS, t.st.Refused = t.a.NowMS, false
+	t.chargeGroup()
+	t.tell()
 }
 
 // refuse answers an attempt that a limit refuses. It changes nothing but what count_refused, the repair of future
-// times, a ban and a strike ask for.
-func refuse(p Compiled, st ActionState, m MemberRecord, a Attempt, f finding, d Decision) (Decision, ActionState, MemberRecord, *Event) {
-	byWindow := f.windowWait > 0
-	if a.Cost > 0 && (p.CountRefused || f.changed) {
-		cost := a.Cost
-		if !p.CountRefused {
-			cost = 0
-		}
-		f.charge(cost)
-		f.refused = f.refused || p.CountRefused && p.shape() == ShapeLog
-		st = f.state(st, a.NowMS)
-		f.windowWait = f.waitFor(a.Cost)
-		d.Remaining = f.remaining()
+// times, a ban and a strike ask for. The group's limit alone is no violation of the member's.
+func (t *trial) refuse() {
+	byMember, byWindow := t.f.wait() > 0, t.f.windowWait > 0
+	t.countRefused()
+	t.tell()
+	windows := max(t.f.windowWait, t.g.windowWait)
+	t.d.WaitMS = max(t.f.intervalWait, windows)
+	if t.p.Mode == Soft {
+		t.d.Code = AllowedWarned
+		return
 	}
-	d.WaitMS = max(f.intervalWait, f.windowWait)
-	if p.Mode == Soft {
-		d.Code = AllowedWarned
-		return d, st, m, nil
+	t.d.Code = RefusedInterval
+	if (byWindow || !byMember || t.g.windowWait > 0) && windows >= t.f.intervalWait {
+		t.d.Code = RefusedLimit
 	}
-	d.Code = RefusedInterval
-	if byWindow && f.windowWait >= f.intervalWait {
-		d.Code = RefusedLimit
+	if t.a.Cost > 0 && byMember {
+		t.penalise(byWindow)
 	}
-	if a.Cost == 0 {
-		return d, st, m, nil
+}
+
+// countRefused writes refused attempts where they count, and times that were repaired.
+func (t *trial) countRefused() {
+	if t.a.Cost == 0 {
+		return
 	}
-	return penalise(p, st, m, a, f, d, byWindow)
+	if cost, write := refusedCost(t.p, &t.f, t.a.Cost); write {
+		t.f.charge(cost)
+		t.st = t.f.state(t.st, t.a.NowMS)
+		t.f.windowWait = t.f.waitFor(t.a.Cost)
+	}
+	if cost, write := refusedCost(t.p.OfGroup(), &t.g, t.a.Cost); write && t.g.tally != nil {
+		t.g.charge(cost)
+		t.all = t.g.state(t.all, t.a.NowMS)
+		t.g.windowWait = t.g.waitFor(t.a.Cost)
+	}
+}
+
+// refusedCost is what a refused attempt counts for, and whether there is anything to write.
+func refusedCost(p Compiled, f *finding, cost int64) (counts int64, write bool) {
+	if p.CountRefused {
+		f.refused = f.refused || p.shape() == ShapeLog
+		return cost, true
+	}
+	return 0, f.changed
 }
 
 // penalise takes the ban and the strike behind a refusal.
-func penalise(
-	p Compiled, st ActionState, m MemberRecord, a Attempt, f finding, d Decision, byWindow bool,
-) (Decision, ActionState, MemberRecord, *Event) {
-	e := Event{AtMS: a.NowMS, Code: d.Code}
-	ban := p.banEnd(a.NowMS)
+func (t *trial) penalise(byWindow bool) {
+	now := t.a.NowMS
+	e := Event{AtMS: now, Code: t.d.Code}
+	ban := t.p.banEnd(now)
 	banned := byWindow && ban > 0
 	if banned {
-		f.charge(0)
-		st = f.state(st, a.NowMS)
-		st.BanStartMS, st.BanEndMS = max(a.NowMS, f.banStart+1), ban
-		e.BanStartMS, e.BanEndMS = st.BanStartMS, st.BanEndMS
-		d.WaitMS = max(d.WaitMS, ban-a.NowMS)
+		t.f.charge(0)
+		t.st = t.f.state(t.st, now)
+		t.st.BanStartMS, t.st.BanEndMS = max(now, t.f.banStart+1), ban
+		e.BanStartMS, e.BanEndMS = t.st.BanStartMS, t.st.BanEndMS
+		t.d.WaitMS = max(t.d.WaitMS, ban-now)
 	}
-	struck := p.Speech && !m.struckWithin(a.NowMS)
+	struck := t.p.Speech && !t.m.struckWithin(now)
 	switch {
 	case struck:
-		m = m.struck(p, d.Strikes, a.NowMS, &e)
-		d.Strikes, d.Step = m.Strikes, e.Step
-		d.WaitMS = max(d.WaitMS, e.MuteEndMS-a.NowMS)
-	case banned && p.Speech:
-		m.Strikes, m.HeldUntilMS = d.Strikes, max(m.HeldUntilMS, e.BanEndMS)
+		t.m = t.m.struck(t.p, t.d.Strikes, now, &e)
+		t.d.Strikes, t.d.Step = t.m.Strikes, e.Step
+		t.d.WaitMS = max(t.d.WaitMS, e.MuteEndMS-now)
+	case banned && t.p.Speech:
+		t.m.Strikes, t.m.HeldUntilMS = t.d.Strikes, max(t.m.HeldUntilMS, e.BanEndMS)
 	}
-	if !struck && !banned {
-		return d, st, m, nil
+	if struck || banned {
+		e.Strikes = t.d.Strikes
+		t.e = &e
 	}
-	e.Strikes = d.Strikes
-	return d, st, m, &e
 }
 
 // banEnd is when a ban that is taken now ends; 0 = the policy has none.
@@ -245,47 +316,4 @@ func (p Compiled) banEnd(nowMS int64) int64 {
 		return nowMS + p.BanForMS
 	}
 	return 0
-}
-
-// struckWithin says whether a strike was counted less than StrikeGapMS from now, on either side.
-func (m MemberRecord) struckWithin(now int64) bool {
-	gap := now - m.LastStrikeMS
-	return m.LastStrikeMS > 0 && gap < StrikeGapMS && gap > -StrikeGapMS
-}
-
-// struck counts one strike over those left, takes the step it leads to, and notes both in the event.
-func (m MemberRecord) struck(p Compiled, left, now int64, e *Event) MemberRecord {
-	m.Strikes, m.LastStrikeMS = min(left+1, MaxStrikes), now
-	for i, s := range p.Ladder {
-		if s.After <= m.Strikes {
-			e.Step = int64(i) + 1
-		}
-	}
-	if e.Step > 0 {
-		step := p.Ladder[e.Step-1]
-		forMS, cause := step.hold()
-		if m.Cause == CauseLifted {
-			m.MuteEndMS = 0
-		}
-		// A new mute starts after the one before, whatever the clocks say: its start is what it is known by.
-		m.MuteStartMS, m.MuteEndMS, m.Cause, m.Step = max(now, m.MuteStartMS+1), max(m.MuteEndMS, now+forMS), cause, e.Step
-		e.Cause, e.MuteStartMS, e.MuteEndMS = cause, m.MuteStartMS, m.MuteEndMS
-	}
-	m.HeldUntilMS = max(now, m.HeldUntilMS, e.BanEndMS)
-	if m.Cause != CauseLifted {
-		m.HeldUntilMS = max(m.HeldUntilMS, m.MuteEndMS)
-	}
-	return m
-}
-
-// hold is how long a step holds, and the cause it leaves.
-func (s Step) hold() (int64, Cause) {
-	switch s.Do {
-	case Review:
-		return ReviewHoldMS, CauseReview
-	case Remove:
-		return RemoveHoldMS, CauseRemove
-	case Mute:
-	}
-	return s.ForMS, CauseLadder
 }

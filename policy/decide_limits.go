@@ -72,6 +72,15 @@ func (p Compiled) tallyOf(st *ActionState, now int64, skewed bool) (t tally, rep
 	return logOf(p, st, now, skewed || st.Refused)
 }
 
+// OfGroup is the limit of the whole group as a policy of its own; zero Limit = it has none.
+func (p Compiled) OfGroup() Compiled {
+	g := p.Group
+	return Compiled{
+		Enabled: true, Algorithm: g.Algorithm, Align: g.Align, Limit: g.Limit, PeriodMS: g.PeriodMS, Buckets: g.Buckets,
+		Queue: g.Queue, CountRefused: g.CountRefused, Offsets: p.Offsets,
+	}.repaired()
+}
+
 // shape is how the policy's algorithm is remembered.
 func (p Compiled) shape() Shape {
 	switch {
@@ -89,7 +98,12 @@ func (p Compiled) shape() Shape {
 	return ShapeLog
 }
 
+// passes says whether both limits let the attempt pass. A log whose order is damaged may answer a wait below 0: that is none
+// that an attempt passes by.
 func (f *finding) passes() bool { return f.intervalWait == 0 && f.windowWait == 0 }
+
+// wait is until both limits let the attempt pass.
+func (f *finding) wait() int64 { return max(f.intervalWait, f.windowWait) }
 
 func (f *finding) remaining() int64 {
 	if f.tally == nil {

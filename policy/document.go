@@ -96,7 +96,7 @@ type ActionDocument struct {
 	Window        Setting[Window]
 	Ban           Setting[Ban]
 	OnFailure     Setting[OnFailure]
-	Group         Setting[struct{}] // null only: limits for the whole group are not available yet
+	Group         Setting[GroupLimit]
 }
 
 // PenaltiesDocument holds what a document states of penalties.
@@ -125,6 +125,12 @@ func (w Window) Most() int64 { return max(w.Limit, w.Capacity) }
 
 // PaceMS is the algorithm's time in milliseconds: PeriodMS, RefillMS or LeakMS.
 func (w Window) PaceMS() int64 { return max(w.PeriodMS, w.RefillMS, w.LeakMS) }
+
+// GroupLimit limits what all members of a group do together. A refusal by it alone is no violation of a member's: it takes
+// no strike and no ban.
+type GroupLimit struct {
+	Window Window
+}
 
 // Ban keeps a member from the action after its window refused: for ForMS milliseconds, or to the end of the day in the
 // group's time zone, and then ForMS is 0.

@@ -18,6 +18,7 @@ type Action struct {
 	MinIntervalMS int64   // 0 = none
 	Window        *Window // nil = none
 	Ban           *Ban    // nil = none
+	Group         *Window // of the whole group; nil = none
 	OnFailure     OnFailure
 	FromGroup     bool // the group's document names the action; else it comes from the defaults
 }
@@ -51,12 +52,25 @@ type Compiled struct {
 	CountRefused      bool
 	BanForMS          int64 // 0 = none, or to the end of the day
 	BanToEndOfDay     bool
+	Group             CompiledWindow // of the whole group
 	OnFailure         OnFailure
 	ExemptRoles       []string
 	Ladder            []Step
 	ForgiveOneEveryMS int64
 	TimeZone          string // "" where nothing depends on days: no calendar windows, no ban to the end of the day
 	Offsets           Offsets
+}
+
+// CompiledWindow is a limit of the whole group as the scripts read it; fields as those of Compiled. The zero
+// CompiledWindow is none.
+type CompiledWindow struct {
+	Algorithm    Algorithm
+	Align        Align
+	Limit        int64
+	PeriodMS     int64
+	Buckets      int64
+	Queue        bool
+	CountRefused bool
 }
 
 // Offsets are a time zone's distance from UTC, local minus UTC in milliseconds, now and after its next change. The zero

@@ -13,6 +13,7 @@ func (a Action) document() ActionDocument {
 		Window:        None[Window](),
 		Ban:           None[Ban](),
 		OnFailure:     State(a.OnFailure),
+		Group:         None[GroupLimit](),
 	}
 	if a.MinIntervalMS > 0 {
 		d.MinIntervalMS = State(a.MinIntervalMS)
@@ -22,6 +23,9 @@ func (a Action) document() ActionDocument {
 	}
 	if a.Ban != nil {
 		d.Ban = State(*a.Ban)
+	}
+	if a.Group != nil {
+		d.Group = State(GroupLimit{*a.Group})
 	}
 	return d
 }

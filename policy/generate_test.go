@@ -99,6 +99,10 @@ func genWindow() *rapid.Generator[policy.Window] {
 	})
 }
 
+func genGroup() *rapid.Generator[policy.GroupLimit] {
+	return rapid.Custom(func(t *rapid.T) policy.GroupLimit { return policy.GroupLimit{Window: genWindow().Draw(t, "window")} })
+}
+
 func genAction() *rapid.Generator[policy.ActionDocument] {
 	ban := rapid.Custom(func(t *rapid.T) policy.Ban {
 		if rapid.IntRange(0, 3).Draw(t, "until") == 0 {
@@ -113,6 +117,7 @@ func genAction() *rapid.Generator[policy.ActionDocument] {
 			MinIntervalMS: maybe(true, genNumber()).Draw(t, "min_interval_ms"),
 			Window:        maybe(true, genWindow()).Draw(t, "window"),
 			Ban:           maybe(true, ban).Draw(t, "ban"),
+			Group:         maybe(true, genGroup()).Draw(t, "group"),
 			OnFailure:     maybe(false, rapid.SampledFrom([]policy.OnFailure{policy.Allow, policy.Refuse})).Draw(t, "on_failure"),
 		}
 	})

@@ -33,7 +33,7 @@ func sameEffect(a, b *Effective) bool {
 
 func sameAction(a, b *Action) bool {
 	return a.Enabled == b.Enabled && a.Mode == b.Mode && a.MinIntervalMS == b.MinIntervalMS && a.OnFailure == b.OnFailure &&
-		samePointed(a.Window, b.Window) && samePointed(a.Ban, b.Ban)
+		samePointed(a.Window, b.Window) && samePointed(a.Group, b.Group) && samePointed(a.Ban, b.Ban)
 }
 
 func samePointed[T comparable](a, b *T) bool {

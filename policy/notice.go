@@ -31,6 +31,9 @@ func Notice(lang string, texts map[string]map[string]string, d Decision, p Compi
 		lang = English
 	}
 	text := texts[lang][noticeKey(d.Code)]
+	if d.Code == RefusedLimit && p.Group.Limit > 0 && d.Limit == p.Group.Limit && d.Limit != p.Limit {
+		text = systemGroupFull(lang) // the group's own text speaks of the member's limit
+	}
 	if text == "" && d.Code == RefusedLimit {
 		text = systemTooMany(lang, p)
 	}
@@ -132,4 +135,12 @@ func systemTooMany(lang string, p Compiled) string {
 		what += " in {period}"
 	}
 	return what + " here. Please wait {wait} before the next " + next + "."
+}
+
+// systemGroupFull is the text where the limit of the whole group refuses.
+func systemGroupFull(lang string) string {
+	if lang == Chinese {
+		return "本群现在太热闹了，请等待 {wait}后再试。"
+	}
+	return "This group is very busy right now. Please wait {wait} before the next try."
 }

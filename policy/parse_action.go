@@ -111,15 +111,3 @@ func (p *documentParser) positive(i int32, name, unit string) (s Setting[int64])
 		strconv.FormatInt(r.Min, 10) + " to " + strconv.FormatInt(r.Max, 10)
 	return s
 }
-
-func (p *documentParser) group(i int32) (s Setting[struct{}]) {
-	if p.nodes[i].kind == kindNull {
-		return None[struct{}]()
-	}
-	p.notAvailable(i, "group (a limit for the whole group)")
-	return s
-}
-
-func (p *documentParser) notAvailable(i int32, what string) {
-	p.add(i, "not_available", what+" is not available yet")
-}

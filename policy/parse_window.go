@@ -190,3 +190,29 @@ func (p *documentParser) ban(i int32) (s Setting[Ban]) {
 	}
 	return s
 }
+
+func (p *documentParser) group(i int32) (s Setting[GroupLimit]) {
+	if p.nodes[i].kind == kindNull {
+		return None[GroupLimit]()
+	}
+	if !p.isObject(i, "group") {
+		return s
+	}
+	at := int32(0)
+	for k := i + 1; k < p.nodes[i].next; k = p.nodes[k+1].next {
+		if string(p.bytes(k)) == "window" {
+			at = k + 1
+			continue
+		}
+		p.unknown(k, "window")
+	}
+	switch {
+	case at == 0:
+		p.missing(i, "window", "group needs window: the limit of all members together")
+		return s
+	case p.nodes[at].kind == kindNull:
+		p.add(at, "type", "window must be an object; for no limit of the whole group, group itself is null")
+		return s
+	}
+	return State(GroupLimit{p.window(at).Value})
+}

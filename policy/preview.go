@@ -21,7 +21,7 @@ const MaxPreview = 1_000
 // Try is one attempt of a preview's traffic.
 type Try struct {
 	AtMS   int64  // since the preview's start, ≥ 0
-	UserID string // tries of one member share strikes and limits
+	UserID string // tries of one member share strikes and limits; all share the limit of the whole group
 	Cost   int64  // as of Attempt: 0 = a peek
 }
 
@@ -66,13 +66,13 @@ const previewStart = 1_767_225_600_000
 // the order of their moments, those of the same moment in the order given; the answer has them in that order.
 func (s *System) Preview(e Effective, action string, traffic []Try) []Tried {
 	p := s.Compile(e, action, 0, 0)
-	states, members := map[string]ActionState{}, map[string]MemberRecord{}
+	states, members, all := map[string]ActionState{}, map[string]MemberRecord{}, ActionState{}
 	ordered := slices.SortedStableFunc(slices.Values(traffic), func(a, b Try) int { return cmp.Compare(a.AtMS, b.AtMS) })
 	out := make([]Tried, 0, len(ordered))
 	for _, try := range ordered {
 		now := previewStart + try.AtMS
-		d, st, m, event := Decide(p, states[try.UserID], members[try.UserID], Attempt{NowMS: now, Cost: try.Cost})
-		states[try.UserID], members[try.UserID] = st, m
+		d, st, whole, m, event := DecideInGroup(p, states[try.UserID], all, members[try.UserID], Attempt{NowMS: now, Cost: try.Cost})
+		states[try.UserID], members[try.UserID], all = st, m, whole
 		held := int64(0)
 		if event != nil {
 			held = max(0, event.MuteEndMS-now, event.BanEndMS-now)

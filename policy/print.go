@@ -113,7 +113,7 @@ func (p *printer) actionDocument(a ActionDocument) {
 	setting(p, "window", a.Window, p.window)
 	setting(p, "ban", a.Ban, p.ban)
 	setting(p, "on_failure", a.OnFailure, func(f OnFailure) { p.str(string(f)) })
-	setting(p, "group", a.Group, func(struct{}) { p.null() })
+	setting(p, "group", a.Group, p.group)
 	p.shut('}')
 }
 
@@ -135,6 +135,13 @@ func (p *printer) window(w Window) {
 	}
 	p.key("count_refused")
 	p.boolean(w.CountRefused)
+	p.shut('}')
+}
+
+func (p *printer) group(g GroupLimit) {
+	p.open('{')
+	p.key("window")
+	p.window(g.Window)
 	p.shut('}')
 }
 

@@ -160,6 +160,7 @@ func (r *resolver) action(name string, d *ActionDocument, base Action, b *Action
 	if d.OnFailure.Set {
 		a.OnFailure = d.OnFailure.Value
 	}
+	a.Group = r.group(name, d.Group, base, b)
 	return a
 }
 

@@ -199,6 +199,11 @@ func within(t *rapid.T, s *policy.System, e policy.Effective) {
 				t.Fatalf("%s counts by %s, allowed are %v", name, a.Window.Algorithm, b.Algorithms)
 			}
 		}
+		if a.Group != nil {
+			wide := b
+			wide.WindowLimit.Max = policy.MaxLimit // a group is larger than a member
+			windowWithin(inside, name+" group", *a.Group, wide)
+		}
 		if a.Ban != nil && !a.Ban.EndOfDay {
 			inside(name+" ban", a.Ban.ForMS, b.BanMS)
 		}
@@ -299,6 +304,10 @@ func TestPropertyClampsReportExactlyTheDifference(t *testing.T) {
 			check(at+"/window", !stated.Window.Null || a.Window == nil)
 			if w := stated.Window; w.Set && !w.Null {
 				checkWindow(check, reported, at+"/window", w.Value, a.Window)
+			}
+			check(at+"/group", !stated.Group.Null || a.Group == nil)
+			if g := stated.Group; g.Set && !g.Null {
+				checkWindow(check, reported, at+"/group/window", g.Value.Window, a.Group)
 			}
 			if b := stated.Ban; b.Set && !b.Null {
 				check(at+"/ban/for_ms", a.Ban.ForMS == b.Value.ForMS)

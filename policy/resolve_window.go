@@ -9,7 +9,7 @@ func (r *resolver) window(name string, s Setting[Window], base Action, b *Action
 	case !s.Set:
 		return base.Window
 	case !s.Null && b.allows(s.Value.Algorithm):
-		return r.heldWindow(name, s.Value, base, b)
+		return r.heldWindow(name, "/window", s.Value, base.Window, b)
 	case !s.Null:
 		r.forbid(name, "/window/algorithm", string(s.Value.Algorithm), algorithmJSON(base.Window))
 		return base.Window
@@ -20,41 +20,62 @@ func (r *resolver) window(name string, s Setting[Window], base Action, b *Action
 	return base.Window
 }
 
-// heldWindow clamps the numbers of a window.
-func (r *resolver) heldWindow(name string, w Window, base Action, b *ActionBounds) *Window {
+// group resolves the limit of a whole group. It takes the bounds of the window, but for how many it may let pass: a group
+// is larger than a member, so that has no other end than what can be counted.
+func (r *resolver) group(name string, s Setting[GroupLimit], base Action, b *ActionBounds) *Window {
+	w := s.Value.Window
+	wide := *b
+	wide.WindowLimit.Max, wide.Capacity.Max = MaxLimit, min(b.Capacity.Max, 1)*MaxLimit
+	switch {
+	case !s.Set:
+		return base.Group
+	case !s.Null && b.allows(w.Algorithm):
+		return r.heldWindow(name, "/group/window", w, base.Group, &wide)
+	case !s.Null:
+		r.forbid(name, "/group/window/algorithm", string(w.Algorithm), algorithmJSON(base.Group))
+		return base.Group
+	case base.Group == nil || b.mayDisable(SwitchWindow):
+		return nil
+	}
+	r.forbid(name, "/group", nil, windowJSON(base.Group))
+	return base.Group
+}
+
+// heldWindow clamps the numbers of a window at a path below the action.
+func (r *resolver) heldWindow(name, path string, w Window, base *Window, b *ActionBounds) *Window {
 	if w.Align == AlignCalendar {
 		if _, ok := b.calendar(w.PeriodMS); !ok {
-			r.forbid(name, "/window/align", string(AlignCalendar), windowJSON(base.Window))
-			return base.Window
+			r.forbid(name, path+"/align", string(AlignCalendar), windowJSON(base))
+			return base
 		}
 	}
 	form := formOf(w.Algorithm)
 	for _, key := range form.keys[:form.all] {
 		switch key {
 		case "limit":
-			w.Limit = r.hold(w.Limit, b.WindowLimit, "/actions/", name, "/window/limit")
+			w.Limit = r.hold(w.Limit, b.WindowLimit, "/actions/", name, path, "/limit")
 		case "period_ms":
-			w.PeriodMS = r.period(name, w, b)
+			w.PeriodMS = r.period(name, path, w, b)
 		case "buckets":
-			w.Buckets = r.hold(w.Buckets, b.buckets(), "/actions/", name, "/window/buckets")
+			w.Buckets = r.hold(w.Buckets, b.buckets(), "/actions/", name, path, "/buckets")
 		case "capacity":
-			w.Capacity = r.hold(w.Capacity, b.capacity(), "/actions/", name, "/window/capacity")
+			w.Capacity = r.hold(w.Capacity, b.capacity(), "/actions/", name, path, "/capacity")
 		case "refill_ms":
-			w.RefillMS = r.hold(w.RefillMS, b.rate(b.RefillMS), "/actions/", name, "/window/refill_ms")
+			w.RefillMS = r.hold(w.RefillMS, b.rate(b.RefillMS), "/actions/", name, path, "/refill_ms")
 		case "leak_ms":
-			w.LeakMS = r.hold(w.LeakMS, b.rate(b.LeakMS), "/actions/", name, "/window/leak_ms")
+			w.LeakMS = r.hold(w.LeakMS, b.rate(b.LeakMS), "/actions/", name, path, "/leak_ms")
 		}
 	}
 	return &w
 }
 
 // period clamps a period; a calendar's to the nearest unit of the calendar within the bounds.
-func (r *resolver) period(name string, w Window, b *ActionBounds) int64 {
+func (r *resolver) period(name, path string, w Window, b *ActionBounds) int64 {
 	if w.Align != AlignCalendar || b.WindowPeriodMS.hold(w.PeriodMS) == w.PeriodMS {
-		return r.hold(w.PeriodMS, b.WindowPeriodMS, "/actions/", name, "/window/period_ms")
+		return r.hold(w.PeriodMS, b.WindowPeriodMS, "/actions/", name, path, "/period_ms")
 	}
 	unit, _ := b.calendar(w.PeriodMS)
-	c := Clamp{"/actions/" + name + "/window/period_ms", w.PeriodMS, unit, BoundMax, b.WindowPeriodMS.Max}
+	c := Clamp{"/actions/" + name + path + "/period_ms", w.PeriodMS, unit, BoundMax, b.WindowPeriodMS.Max}
 	if unit > w.PeriodMS {
 		c.Bound, c.Limit = BoundMin, b.WindowPeriodMS.Min
 	}

@@ -48,6 +48,33 @@ func TestCalendarOutsideTheBoundsIsForbidden(t *testing.T) {
 	}
 }
 
+// TestTheGroupsLimitObeysTheWindowsBounds: but for how many may pass, of which a group has more than a member.
+func TestTheGroupsLimitObeysTheWindowsBounds(t *testing.T) {
+	t.Parallel()
+	s := shippedSystem(t) // message: 3–50 per 5–300 s
+	group := func(window string) string { return message(`"group":{"window":{` + window + `}}`) }
+	at := func(key string, requested, effective int64, bound string) []policy.Clamp {
+		return []policy.Clamp{{Path: "/actions/message/group/window/" + key, Requested: requested, Effective: effective, Bound: bound, Limit: effective}}
+	}
+	for window, want := range map[string][]policy.Clamp{
+		slidingWindow + `,"limit":500,"period_ms":30000`:           nil,
+		slidingWindow + `,"limit":2,"period_ms":30000`:             at("limit", 2, 3, "min"),
+		slidingWindow + `,"limit":20000,"period_ms":30000`:         at("limit", 20_000, policy.MaxLimit, "max"),
+		slidingWindow + `,"limit":500,"period_ms":1`:               at("period_ms", 1, 5_000, "min"),
+		`"algorithm":"token_bucket","capacity":500,"refill_ms":20`: nil,
+	} {
+		e, clamps := s.Resolve(parsed(t, group(window)))
+		equal(t, want, clamps)
+		if e.Actions["message"].Group == nil || e.Actions["message"].Window.Limit != 8 {
+			t.Errorf("%s: in force is %+v", window, e.Actions["message"])
+		}
+	}
+	e, _ := s.Resolve(parsed(t, message(`"group":null`)))
+	if e.Actions["message"].Group != nil {
+		t.Error("null is no limit")
+	}
+}
+
 func TestDefaultsOfAForbiddenAlgorithmKeepTheirFigures(t *testing.T) {
 	t.Parallel()
 	b := policy.ShippedBounds()

@@ -103,6 +103,11 @@ func FactoryPolicy(action string) Compiled {
 	return c
 }
 
+// FactoryGroup is the limit of a whole group where there must be one and none can be read: 100 per 30 s.
+func FactoryGroup() CompiledWindow {
+	return CompiledWindow{Algorithm: SlidingWindow, Limit: 100, PeriodMS: 30 * second, Buckets: 1}
+}
+
 // The switches that bounds may leave to groups (ActionBounds.MayDisable).
 const (
 	SwitchInterval = "interval" // min_interval_ms: null

@@ -11,8 +11,9 @@ import (
 func (s *System) Story(e Effective, action string, named int64, lang string) string {
 	sentences := []string{Summary(e, action, lang)}
 	a := e.Actions[action]
-	limited := a.Enabled && (a.MinIntervalMS > 0 || a.Window != nil)
-	if limited && a.Mode != Soft && s.speech[action] {
+	held := a.Enabled && (a.MinIntervalMS > 0 || a.Window != nil)
+	limited := held || a.Enabled && a.Group != nil
+	if held && a.Mode != Soft && s.speech[action] {
 		sentences = append(sentences, penaltiesText(e, lang)...)
 	}
 	if limited {

@@ -6,7 +6,8 @@ import (
 )
 
 // Summary says in one sentence how fast members may do an action under an effective policy, in English or Chinese
-// (other languages get English). It says what is in force, not what was requested.
+// (other languages get English), and in a second one what all members together may do, where that has a limit. It says
+// what is in force, not what was requested.
 func Summary(e Effective, action, lang string) string {
 	say, phrases := englishSentences(), englishPhrases(action)
 	if lang == Chinese {
@@ -26,7 +27,22 @@ func Summary(e Effective, action, lang string) string {
 	}
 	sentence := strings.NewReplacer("{once}", phrases.once, "{many}", many, "{doing}", phrases.doing, "{unit}", phrases.unit).
 		Replace(say.of(a))
-	return strings.NewReplacer(values...).Replace(sentence)
+	return strings.NewReplacer(values...).Replace(sentence) + say.together(a, phrases.unit, lang)
+}
+
+// together is the sentence of the limit of the whole group; "" where there is none.
+func (s sentences) together(a Action, unit, lang string) string {
+	if !a.Enabled || a.Group == nil {
+		return ""
+	}
+	sentence := s.group
+	if a.Mode == Soft {
+		sentence = s.groupSoft
+	}
+	return strings.NewReplacer(
+		"{limit}", strconv.FormatInt(a.Group.Most(), 10), "{span}", spanText(*a.Group, lang),
+		"{more}", moreText(*a.Group, lang), "{unit}", unit,
+	).Replace(sentence)
 }
 
 // sentences are the whole sentences of one language, one for each combination of limits.
@@ -35,6 +51,7 @@ type sentences struct {
 	bothBan, windowBan                 string // and a ban behind the window
 	bothSoft, intervalSoft, windowSoft string // warning only
 	none, off                          string
+	group, groupSoft                   string // of the whole group, behind any of the others
 }
 
 func (s sentences) of(a Action) string {
@@ -74,6 +91,8 @@ func englishSentences() sentences {
 		windowSoft:   "Members are asked to {many} {span}; nothing is refused.",
 		none:         "Members may {doing} as fast as they like.",
 		off:          "Members may {doing} as fast as they like, because this limit is switched off.",
+		group:        " All members together: at most {limit} {span}.",
+		groupSoft:    " All members together are asked for at most {limit} {span}; nothing is refused.",
 	}
 }
 
@@ -89,5 +108,7 @@ func chineseSentences() sentences {
 		windowSoft:   "建议成员在{span}最多{many}{more}；超出时只提醒，不拦截。",
 		none:         "成员可以{doing}，不限速度。",
 		off:          "成员可以{doing}，不限速度，因为此限制已关闭。",
+		group:        "全群合计{span}最多 {limit} {unit}{more}。",
+		groupSoft:    "建议全群合计{span}不超过 {limit} {unit}{more}；超出时只提醒，不拦截。",
 	}
 }

@@ -171,8 +171,8 @@ func TestEffectiveJSONIsComplete(t *testing.T) {
 	}
 	e, _ := s.Resolve(parsed(t, message(`"window":null`)))
 	equal(t, `{"time_zone":"UTC","actions":{"like":{"enabled":true,"mode":"hard","min_interval_ms":null,"window":{"algorithm":"sliding_window",`+
-		`"limit":10,"period_ms":10000,"count_refused":false},"ban":{"for_ms":3600000},"on_failure":"allow"},"message":{"enabled":true,`+
-		`"mode":"hard","min_interval_ms":2000,"window":null,"ban":null,"on_failure":"allow"}},"exempt_roles":["admin","bot","owner"],`+
+		`"limit":10,"period_ms":10000,"count_refused":false},"ban":{"for_ms":3600000},"on_failure":"allow","group":null},"message":{"enabled":true,`+
+		`"mode":"hard","min_interval_ms":2000,"window":null,"ban":null,"on_failure":"allow","group":null}},"exempt_roles":["admin","bot","owner"],`+
 		`"penalties":{"ladder":[{"after":3,"do":"mute","for_ms":60000},{"after":4,"do":"mute","for_ms":300000},{"after":5,"do":"mute",`+
 		`"for_ms":3600000},{"after":6,"do":"review"}],"forgive_one_every_ms":600000}}`, string(e.JSON()))
 }

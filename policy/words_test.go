@@ -36,6 +36,8 @@ func TestSummary(t *testing.T) {
 		{"message", message(`"mode":"soft"`), "Members are asked to send one message every 2 s at most, and no more than 8 in 30 s; nothing is refused.", "建议成员每 2 秒发 1 条消息，任意 30 秒内不超过 8 条；超出时只提醒，不拦截。"},
 		{"message", message(`"min_interval_ms":null,"window":null`), "Members may send messages as fast as they like.", "成员可以发消息，不限速度。"},
 		{"message", message(`"enabled":false`), "Members may send messages as fast as they like, because this limit is switched off.", "成员可以发消息，不限速度，因为此限制已关闭。"},
+		{"message", message(`"group":{"window":{"algorithm":"sliding_window","limit":100,"period_ms":30000}}`), "Members may send one message every 2 s, and at most 8 in 30 s. All members together: at most 100 in 30 s.", "成员每 2 秒可发 1 条消息，任意 30 秒内最多 8 条。全群合计任意 30 秒内最多 100 条。"},
+		{"message", message(`"mode":"soft","window":null,"group":{"window":{"algorithm":"fixed_window","limit":100,"period_ms":60000}}`), "Members are asked to send one message every 2 s at most; nothing is refused. All members together are asked for at most 100 in the 1 min from the first on; nothing is refused.", "建议成员每 2 秒发 1 条消息；超出时只提醒，不拦截。建议全群合计从第一次起的 1 分钟内不超过 100 条；超出时只提醒，不拦截。"},
 		{"comment", `{}`, "Members may post at most 10 comments in 30 s.", "成员在任意 30 秒内最多可发 10 条评论。"},
 		{"like", `{}`, "Members may like at most 10 times in 10 s; who tries more can’t like for 1 h.", "成员在任意 10 秒内最多可点赞 10 次；超出后 1 小时内不能点赞。"},
 		{"upload", `{"actions":{"upload":{"ban":null,"window":{"algorithm":"sliding_window","limit":1,"period_ms":60000}}}}`, "Members may upload at most one file in 1 min.", "成员在任意 1 分钟内最多可上传 1 个文件。"},
@@ -101,6 +103,18 @@ func TestNoticesOfTheGroup(t *testing.T) {
 	equal(t, "Slow: 2 s 2 s", policy.Notice("de", texts, soon, p))
 	equal(t, "您发言太快了，请等待 2 秒后再发。", policy.Notice("zh", texts, soon, p)) // empty: the system's text
 	equal(t, "8 in 30 s, wait 1 min", policy.Notice("en", texts, policy.Decision{Code: policy.RefusedLimit, WaitMS: 60_000}, p))
+}
+
+func TestNoticesOfTheWholeGroupsLimit(t *testing.T) {
+	t.Parallel()
+	p := policy.FactoryPolicy("message")
+	p.Group = policy.FactoryGroup()
+	own := map[string]map[string]string{"en": {"too_many": "{limit} in {period}, wait {wait}"}}
+	full := policy.Decision{Code: policy.RefusedLimit, WaitMS: 14_000, Limit: p.Group.Limit}
+	equal(t, "This group is very busy right now. Please wait 14 s before the next try.", policy.Notice("en", own, full, p))
+	equal(t, "本群现在太热闹了，请等待 14 秒后再试。", policy.Notice("zh", own, full, p))
+	full.Limit = p.Limit
+	equal(t, "8 in 30 s, wait 14 s", policy.Notice("en", own, full, p))
 }
 
 func TestNoticesOfOtherAlgorithms(t *testing.T) {

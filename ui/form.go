@@ -62,6 +62,7 @@ func overlaidAction(base, own policy.ActionDocument) policy.ActionDocument {
 	over(&base.Window, own.Window)
 	over(&base.Ban, own.Ban)
 	over(&base.OnFailure, own.OnFailure)
+	over(&base.Group, own.Group)
 	return base
 }
 

@@ -1034,7 +1034,7 @@ export interface components {
         NextCursor: string | null;
         /**
          * @description What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
-         *     `null` is legal only for min_interval_ms, window and ban, and means none.
+         *     `null` is legal only for min_interval_ms, window, ban and group, and means none.
          */
         Document: {
             /** @description IANA name, such as Asia/Shanghai. */
@@ -1059,6 +1059,16 @@ export interface components {
             window?: components["schemas"]["Window"] | null;
             ban?: components["schemas"]["BanSetting"] | null;
             on_failure?: components["schemas"]["OnFailure"];
+            group?: components["schemas"]["GroupLimit"] | null;
+        };
+        /**
+         * @description What all members of the group may do together, beside each one's own limits. It takes the bounds of the window; how
+         *     many it lets pass may be up to 10,000. Where either refuses, neither counts the attempt; the longer wait is answered,
+         *     with the limit that is nearer. Exempt members count and are not refused. A refusal by it alone takes no strike and no
+         *     ban.
+         */
+        GroupLimit: {
+            window: components["schemas"]["Window"];
         };
         /**
          * @description hard refuses; soft lets pass and answers code 2.
