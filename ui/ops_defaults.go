@@ -78,7 +78,7 @@ func (u *UI) defaultsView(c echo.Context, record store.PolicyRecord, d draft, im
 	}
 	v.Badge = u.systemBadge(b, "defaults", record.Version, save)
 	d.form.Set("edit", "all")
-	drawn := u.drawing(b, record, d)
+	drawn, _ := drawingOf(b, record, d)
 	drawn.off = v.ReadOnly
 	v.draw(drawn, d.was, principalOf(c.Request()), record)
 	v.Was = d.was.general().packed()

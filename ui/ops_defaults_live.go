@@ -40,7 +40,8 @@ func (u *UI) previewDefaults(c echo.Context) error {
 	}
 	view := settingsView{base: u.base(c.Request(), "defaults"), OOB: true}
 	view.Href = "/ops/defaults"
-	view.draw(u.drawing(view.base, record, d), d.was, principalOf(c.Request()), record)
+	drawn, _ := drawingOf(view.base, record, d)
+	view.draw(drawn, d.was, principalOf(c.Request()), record)
 	for _, f := range view.Folds {
 		if f.Action == c.QueryParam("fold") { // another algorithm was chosen, which knows other numbers
 			f.Open, f.Advanced = true, true

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -130,7 +131,10 @@ func (u *UI) settingsView(c echo.Context, record store.PolicyRecord, d draft) (s
 		return view, err
 	}
 	view.Named = named
-	drawn := u.drawing(b, record, d)
+	drawn, err := u.drawing(r.Context(), b, record, d)
+	if err != nil {
+		return view, err
+	}
 	drawn.off = view.ReadOnly
 	view.draw(drawn, d.was, principalOf(r), record)
 	view.Was = d.was.general().packed()
@@ -139,8 +143,19 @@ func (u *UI) settingsView(c echo.Context, record store.PolicyRecord, d draft) (s
 	return view, nil
 }
 
-// drawing works out what is in force of a draft.
-func (u *UI) drawing(b base, record store.PolicyRecord, d draft) drawing {
+// drawing works out what is in force of a draft, and since when newer bounds hold back what of it was saved.
+func (u *UI) drawing(ctx context.Context, b base, record store.PolicyRecord, d draft) (drawing, error) {
+	holds, err := u.newerHolds(ctx, record)
+	if err != nil {
+		return drawing{}, err
+	}
+	drawn, clamps := drawingOf(b, record, d)
+	b.sinceNotes(drawn.notes, clamps, holds, zoneOf(record))
+	return drawn, nil
+}
+
+// drawingOf works out what is in force of a draft, and what is held back.
+func drawingOf(b base, record store.PolicyRecord, d draft) (drawing, []policy.Clamp) {
 	s := record.System
 	document := edit(s, record.Document, d.was, rebase(d.was, d.want, d.was))
 	effective, clamps := s.Resolve(document)
@@ -151,7 +166,7 @@ func (u *UI) drawing(b base, record store.PolicyRecord, d draft) drawing {
 	for _, fault := range d.faults {
 		drawn.faults[fault.Field] = fault.Text
 	}
-	return drawn
+	return drawn, clamps
 }
 
 // draw fills the page's sections.

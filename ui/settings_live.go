@@ -28,7 +28,10 @@ func (u *UI) previewSettings(c echo.Context) error {
 		return err
 	}
 	view.Named.Count = count
-	drawn := u.drawing(view.base, record, d)
+	drawn, err := u.drawing(c.Request().Context(), view.base, record, d)
+	if err != nil {
+		return err
+	}
 	view.draw(drawn, d.was, principalOf(c.Request()), record)
 	for _, f := range view.Folds {
 		if f.Action == c.QueryParam("fold") { // another algorithm was chosen, which knows other numbers
@@ -56,7 +59,10 @@ func (u *UI) foldFragment(c echo.Context) error {
 	}
 	view := settingsView{base: u.base(c.Request(), "pace")}
 	view.Href = groupPath(record.Group.ID)
-	drawn := u.drawing(view.base, record, d)
+	drawn, err := u.drawing(c.Request().Context(), view.base, record, d)
+	if err != nil {
+		return err
+	}
 	drawn.off = !mayEdit(principalOf(c.Request()), record)
 	view.draw(drawn, d.was, principalOf(c.Request()), record)
 	for _, f := range view.Folds {
