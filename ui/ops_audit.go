@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,22 +182,31 @@ func (b base) auditRow(e store.AuditEntry) auditRow {
 		Seq: e.Seq, Time: e.At.UTC().Format("15:04:05"), At: e.At.UTC().Format(time.RFC3339), Actor: e.Actor, Action: e.Action,
 		Group: e.GroupID, Href: "/ops/audit/" + plain(e.Seq), What: b.what(e),
 	}
-	if row.Group == "" {
+	switch kind, _, _ := strings.Cut(e.Action, "."); {
+	case row.Group != "":
+	case kind == "bounds" || kind == "defaults" || kind == "action":
+		row.Group = b.Say("every_group")
+	default:
 		row.Group = b.Say("no_group")
 	}
 	return row
 }
 
-// what says in a few words what an entry changed.
+// what says in a few words what an entry changed: of a record that came or went, its name rather than its number.
 func (b base) what(e store.AuditEntry) string {
-	words := policy.DiffWords(changesOf(e), b.Lang)
-	switch {
-	case len(words) == 0:
+	changes := changesOf(e)
+	words := policy.DiffWords(changes, b.Lang)
+	if len(words) == 0 {
 		return e.Target
-	case len(words) == 1:
-		return words[0].Sentence
 	}
-	return b.Say("what_more", words[0].Sentence, len(words)-1)
+	said := words[0].Sentence
+	if i := slices.IndexFunc(changes, func(c policy.Change) bool { return c.Path == "/name" || c.Path == "/user_id" }); i >= 0 {
+		said = words[i].Sentence
+	}
+	if len(words) == 1 {
+		return said
+	}
+	return b.Say("what_more", said, len(words)-1)
 }
 
 // changesOf is what an entry changed; nothing can be said of one whose texts were tampered with.

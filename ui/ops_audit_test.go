@@ -19,7 +19,7 @@ func TestTheAuditLogTellsChangesInWords(t *testing.T) {
 		f.document(`{"actions":{"message":{"min_interval_ms":2000}}}`)
 		v := f.signedIn(f.operator)
 		v.post("/groups/tea", v.edited("/groups/tea", "message-gap", "4", "forgive", "20", "reason", "spam wave")).want(http.StatusSeeOther)
-		p := v.get("/ops/audit").want(http.StatusOK).has("policy.update", "Messages, shortest gap: 2 s → 4 s, and 1 more", "token.create", "all groups")
+		p := v.get("/ops/audit").want(http.StatusOK).has("policy.update", "Messages, shortest gap: 2 s → 4 s, and 1 more", "token.create", "Name: “bootstrap”, and 2 more", "no group")
 		seq := f.entries("policy.update", 2)[0].Seq
 		href := fmt.Sprintf("/ops/audit/%d", seq)
 		p.has(`href="` + href + `"`)

@@ -34,7 +34,7 @@ func TestPublishingBoundsTellsWhatTheyDo(t *testing.T) {
 		v.get("/ops/bounds").want(http.StatusOK).has("Bounds as shipped", "gap 1 s to 10 s, 3 to 50 in one window", "Change something to see")
 		form := v.edited("/ops/bounds", "message.gap.min", "3 s")
 		v.post("/ops/bounds/preview", form, "HX-Request", "true").want(http.StatusOK).
-			has("2 of 2 groups change.", "2 become stricter", "1 are newly held back", "Messages, shortest gap", "1.5 s", "would change", "1 values of the defaults are held back").
+			has("2 of 2 groups change.", "2 become stricter", "1 are newly held back", "Messages, shortest gap", "1.5 s", "would change", "Held back of the defaults: 1").
 			hasNot("<html", "Type ")
 		v.post("/ops/bounds", form).want(http.StatusUnprocessableEntity).has(`href="#reason"`, "Enter a reason", "2 of 2 groups change.", "was 1 s")
 		form.Set("reason", "evening spam wave")
@@ -44,7 +44,7 @@ func TestPublishingBoundsTellsWhatTheyDo(t *testing.T) {
 		if entry.Reason != "evening spam wave" || entry.Channel != store.ChannelUI || entry.Actor != "bootstrap" {
 			t.Errorf("the entry says %+v", entry)
 		}
-		v.get("/groups/tea").want(http.StatusOK).says("message-gap-n", "You set 1.5 s. Clamped to 3 s by the system.")
+		v.get("/groups/tea").want(http.StatusOK).says("message-gap-n", "Your 1.5 s is held at 3 s by a system rule since "+time.Now().UTC().Format("2 January 2006")+".")
 		v.get("/ops/audit").want(http.StatusOK).has("Messages, lowest gap: 1 s → 3 s")
 	})
 }

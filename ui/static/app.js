@@ -95,7 +95,7 @@ function dirty() {
   });
   var n = Object.keys(names).length + structural + forced, says = $('#dirty');
   if (says) {
-    says.textContent = n === 0 ? says.dataset.none : n === 1 ? says.dataset.one : says.dataset.many.replace('#', n);
+    says.textContent = n === 0 ? says.dataset.none : n === 1 ? says.dataset.single : says.dataset.many.replace('#', n);
     $('.savebar').classList.toggle('is-dirty', n > 0);
   }
   return saving || readonly ? 0 : n;
