@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -240,14 +239,9 @@ func TestC38_ARestoreTellsWhatANewerBoundHoldsBack(t *testing.T) {
 	s := serve(t)
 	s.group(`{"actions":{"message":{"min_interval_ms":1000}}}`)
 	s.save(`{"actions":{"message":{"min_interval_ms":9000}}}`)
-	bounds := s.call(http.MethodGet, "/v1/system/bounds", "", http.StatusOK)
-	delete(bounds, "version")
-	bounds["actions"].(map[string]any)["message"].(map[string]any)["min_interval_ms"] = map[string]any{"min": 3000, "max": 10000}
-	body, err := json.Marshal(bounds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.call(http.MethodPut, "/v1/system/bounds", string(body), http.StatusOK, "If-Match", "*")
+	s.bounds(func(bounds map[string]any) {
+		bounds["actions"].(map[string]any)["message"].(map[string]any)["min_interval_ms"] = map[string]any{"min": 3000, "max": 10000}
+	})
 	w := s.window(desktop)
 	w.signIn(operator, "/groups/tea/history")
 	w.away("[aria-label='Restore version 1']")

@@ -29,8 +29,8 @@ type server struct {
 	redis *redistest.Server
 }
 
-// serve starts a server and waits until it is ready.
-func serve(t *testing.T) *server {
+// serve starts a server, with settings beside the usual ones as NAME=value, and waits until it is ready.
+func serve(t *testing.T, settings ...string) *server {
 	t.Helper()
 	s := &server{t: t, url: "http://127.0.0.1:" + strconv.Itoa(freePort(t)), redis: redistest.Start(t)}
 	var out transcript
@@ -41,6 +41,7 @@ func serve(t *testing.T) *server {
 		"PACEKEEPER_BOOTSTRAP_TOKEN=" + operator,
 		"PACEKEEPER_AUDIT_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32)),
 	}
+	cmd.Env = append(cmd.Env, settings...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
