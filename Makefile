@@ -84,6 +84,11 @@ examples: prerequisites ## Hold the clients in Node, Python and Java against the
 bench-enforce: prerequisites ## Measure checks against other limiters on one Redis (a quiet box, about 4 minutes)
 	@.ci/bench-enforce
 
+.PHONY: gallery
+gallery: prerequisites ## Picture every page and state anew, into docs/gallery (about 3 minutes)
+	rm -f docs/gallery/*.webp
+	go test ./e2e/browser -run Accessible -count=1 -timeout 20m -args -gallery -shots $(CURDIR)/docs/gallery
+
 .PHONY: soak
 soak: prerequisites ## Edit and damage for SOAK=10m, then compare all (SOAK_SEED=… repeats one)
 	SOAK=$${SOAK:-10m} go test ./e2e -run '^TestSoak$$' -count=1 -v -timeout 24h
