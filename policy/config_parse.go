@@ -49,7 +49,7 @@ func (p *configParser) config() (c Config) {
 		switch v := k + 1; string(p.bytes(k)) {
 		case "bounds", "$schema":
 		case "defaults":
-			c.Defaults = p.document(v, "the defaults")
+			c.Defaults = p.document(v, "the defaults", true)
 		case "actions":
 			c.Actions = p.actions(v)
 		case "groups":
@@ -72,8 +72,8 @@ func (p *configParser) bounds(i int32) *Bounds {
 }
 
 // document reads a document that stands inside the file.
-func (p *configParser) document(i int32, name string) *Document {
-	sub := documentParser{faults: faults{tree: p.tree}, bounds: p.allowed}
+func (p *configParser) document(i int32, name string, defaults bool) *Document {
+	sub := documentParser{faults: faults{tree: p.tree}, bounds: p.allowed, defaults: defaults}
 	d := sub.document(i, name)
 	p.take(sub.fields)
 	return &d
@@ -156,7 +156,7 @@ func (p *configParser) group(id string, i int32) (g GroupConfig) {
 		case "locale":
 			g.Locale = p.locale(v)
 		case "policy":
-			g.Policy = p.document(v, "a policy")
+			g.Policy = p.document(v, "a policy", false)
 		case "exemptions":
 			g.Exemptions = p.exemptions(v)
 		default:

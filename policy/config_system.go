@@ -125,12 +125,12 @@ func (p *planner) defaults(stated *Document, cfg *SystemConfig) {
 	if stated == nil {
 		return
 	}
-	p.faultsOf("/defaults", p.next.ValidateChange(cfg.Defaults, *stated))
+	p.faultsOf("/defaults", p.next.ValidateDefaults(cfg.Defaults, *stated))
 	change := ConfigChange{Op: OpUpdate, Kind: KindDefaults}
 	before := cfg.Defaults
 	cfg.Defaults = *stated
 	if after, err := NewSystem(*cfg); err == nil {
-		way := Compare(p.next.DefaultsEffective(), after.DefaultsEffective())
+		way := CompareDefaults(p.next, after)
 		change.Loosens, change.Tightens = way.Loosens(), way.Tightens()
 	}
 	p.add(change, before.JSON(), stated.JSON())

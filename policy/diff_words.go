@@ -48,16 +48,20 @@ func (w wording) pick(en, zh string) string {
 
 func (w wording) change(c Change) ChangeWords {
 	tokens := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
-	action := ""
-	if tokens[0] == "actions" && len(tokens) > 1 {
-		action, tokens[1] = unescapePointer(tokens[1]), "*"
+	action, scoped := "", tokens[0] == "scopes" && len(tokens) > 2
+	switch {
+	case scoped:
+		action, tokens = w.scoped(Scope(tokens[1]), w.action(unescapePointer(tokens[2]))), append([]string{"actions", "*"}, tokens[3:]...)
+	case tokens[0] == "actions" && len(tokens) > 1:
+		action, tokens[1] = w.action(unescapePointer(tokens[1])), "*"
 	}
 	s, known := w.settings[strings.Join(tokens, "/")]
+	s.document = s.document && !scoped // what a scope does not state is not limited, and follows nothing
 	if !known {
 		s = settingWord{en: c.Path, zh: c.Path, show: wording.plain}
 	}
 	out := ChangeWords{
-		Setting: strings.ReplaceAll(w.pick(s.en, s.zh), "{action}", w.action(action)),
+		Setting: strings.ReplaceAll(w.pick(s.en, s.zh), "{action}", action),
 		Before:  w.value(s, c.Before), After: w.value(s, c.After),
 	}
 	out.Sentence = w.sentence(s, c, out)
@@ -96,6 +100,20 @@ func (w wording) value(s settingWord, text []byte) string {
 
 func unescapePointer(token string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+// scoped is an action as the subject of its settings in a scope of the system.
+func (w wording) scoped(scope Scope, action string) string {
+	switch scope {
+	case ScopeUser:
+		return action + w.pick(" of one member in all groups", "（同一成员，所有群组合计）")
+	case ScopePeer:
+		return action + w.pick(" between two members", "（两人之间合计）")
+	case ScopeIP:
+		return action + w.pick(" from one address", "（同一 IP 地址合计）")
+	case ScopeGroup:
+	}
+	return action
 }
 
 // action is what an action is called as the subject of its settings.

@@ -86,6 +86,11 @@ type Document struct {
 	ExemptRoles Setting[[]string]
 	Penalties   PenaltiesDocument
 	Notices     map[string]map[string]string // language (en, zh) → key (too_soon, too_many) → text, ≤ 160 characters
+
+	// Scopes are what the system's own document states of its scopes, by action; a group's has none. An action that a
+	// scope does not name is not limited there, and a setting that is absent is none: nothing follows the defaults but
+	// on_failure.
+	Scopes map[Scope]map[string]ActionDocument
 }
 
 // ActionDocument holds what a document states of one action. MinIntervalMS, Window, Ban and Group may be null.

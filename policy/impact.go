@@ -12,6 +12,7 @@ type Impact struct {
 	Released        int64 // a setting is held back no more
 	Settings        []*ImpactSetting
 	Samples         []ImpactSample
+	Scopes          []ImpactChange // of the system's own scopes, which concern no group
 
 	before, after *System
 	samples       int // how many to keep
@@ -38,6 +39,7 @@ func NewImpact(before, after *System, samples int) *Impact {
 		Range{0, before.Bounds.LadderStepsMax}, Range{0, after.Bounds.LadderStepsMax})
 	im.forgiveness = im.setting("/penalties/forgive_one_every_ms", "milliseconds",
 		before.Bounds.ForgiveOneEveryMS, after.Bounds.ForgiveOneEveryMS)
+	im.Scopes = ScopesChanges(before, after)
 	return im
 }
 
@@ -69,7 +71,7 @@ func (im *Impact) Add(id string, n int64, d Document) {
 	}
 	if len(im.Samples) < im.samples {
 		im.Samples = append(im.Samples, ImpactSample{
-			GroupID: id, Loosened: way.Loosens(), Tightened: way.Tightens(), Changes: explain(d, before, after, held, holds),
+			GroupID: id, Loosened: way.Loosens(), Tightened: way.Tightens(), Changes: explain(d, before.Document(), after.Document(), held, holds),
 		})
 	}
 }

@@ -40,11 +40,11 @@ func samePointed[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// explain tells what differs between two effective policies, what the document requests there, and what holds it back.
-func explain(d Document, before, after Effective, held, holds []Clamp) []ImpactChange {
+// explain tells what differs between two effective policies, each in the shape of a document, what the document requests there, and what holds it back.
+func explain(d, before, after Document, held, holds []Clamp) []ImpactChange {
 	var out []ImpactChange
 	stated, _ := treeOf(d.JSON()) // canonical texts are well formed
-	for _, change := range Diff(before.Document(), after.Document()) {
+	for _, change := range Diff(before, after) {
 		c := ImpactChange{Path: change.Path, Requested: stated.at(change.Path), Before: change.Before, After: change.After}
 		if by := holding(change.Path, holds, held); by != nil {
 			c.Bound, c.Limit = by.Bound, by.Limit

@@ -35,8 +35,9 @@ func parseDocument(data []byte, bounds *Bounds) (Document, error) {
 // documentParser walks a tree and collects faults. The name of the action at hand chooses the bounds that faults name.
 type documentParser struct {
 	faults
-	bounds *Bounds // nil = faults name no bounds
-	action string
+	defaults bool    // the system's own document, which may state scopes
+	bounds   *Bounds // nil = faults name no bounds
+	action   string
 }
 
 func (p *documentParser) document(i int32, name string) (d Document) {
@@ -55,6 +56,8 @@ func (p *documentParser) document(i int32, name string) (d Document) {
 			d.Penalties = p.penalties(k + 1)
 		case "notices":
 			d.Notices = p.notices(k + 1)
+		case "scopes":
+			d.Scopes = p.systemOnly(k)
 		default:
 			p.unknown(k, "time_zone", "actions", "exempt_roles", "penalties", "notices")
 		}

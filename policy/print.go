@@ -85,12 +85,7 @@ func (d Document) JSON() []byte {
 	setting(p, "time_zone", d.TimeZone, p.str)
 	if len(d.Actions) > 0 {
 		p.key("actions")
-		p.open('{')
-		for _, name := range slices.Sorted(maps.Keys(d.Actions)) {
-			p.key(name)
-			p.actionDocument(d.Actions[name])
-		}
-		p.shut('}')
+		p.actionDocuments(d.Actions)
 	}
 	setting(p, "exempt_roles", d.ExemptRoles, p.strings)
 	if d.Penalties.Ladder.Set || d.Penalties.ForgiveOneEveryMS.Set {
@@ -101,8 +96,36 @@ func (d Document) JSON() []byte {
 		p.shut('}')
 	}
 	p.notices(d.Notices)
+	p.scopes(d.Scopes)
 	p.shut('}')
 	return p.out
+}
+
+// scopes writes what is stated of scopes, in the order of answers, and nothing where that is nothing.
+func (p *printer) scopes(all map[Scope]map[string]ActionDocument) {
+	stated := slices.ContainsFunc(SystemScopes(), func(s Scope) bool { return len(all[s]) > 0 })
+	if !stated {
+		return
+	}
+	p.key("scopes")
+	p.open('{')
+	for _, scope := range SystemScopes() {
+		if len(all[scope]) > 0 {
+			p.key(string(scope))
+			p.actionDocuments(all[scope])
+		}
+	}
+	p.shut('}')
+}
+
+// actionDocuments writes actions by name.
+func (p *printer) actionDocuments(all map[string]ActionDocument) {
+	p.open('{')
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p.key(name)
+		p.actionDocument(all[name])
+	}
+	p.shut('}')
 }
 
 func (p *printer) actionDocument(a ActionDocument) {

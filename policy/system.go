@@ -23,7 +23,8 @@ type System struct {
 	// DefaultsClamped reports what the operators' own defaults ask for and bounds hold back.
 	DefaultsClamped []Clamp
 
-	base   Effective                // the defaults, clamped
+	base   Effective // the defaults, clamped
+	scopes map[Scope]map[string]Action
 	bounds map[string]*ActionBounds // of every registered action
 	speech map[string]bool          // of every registered action
 	roles  []string                 // known: shipped and own
@@ -59,6 +60,7 @@ func NewSystem(cfg SystemConfig) (*System, error) {
 		a.FromGroup = false
 		s.base.Actions[name] = a
 	}
+	s.resolveScopes()
 	return s, nil
 }
 
@@ -86,6 +88,12 @@ func (s *System) factory() Effective {
 
 // factoryWindow is 8 per 30 s, as near as bounds allow, by the first algorithm that they allow.
 func factoryWindow(b *ActionBounds) *Window {
+	return b.allowedWindow(8, 30*second, 4*second)
+}
+
+// allowedWindow is so many per period, or so many at once and one more each pace, as near as bounds allow, by the first
+// algorithm that they allow.
+func (b *ActionBounds) allowedWindow(most, periodMS, paceMS int64) *Window {
 	w := Window{Algorithm: SlidingWindow}
 	if !b.allows(SlidingWindow) {
 		w.Algorithm = b.Algorithms[0]
@@ -96,8 +104,8 @@ func factoryWindow(b *ActionBounds) *Window {
 	form := formOf(w.Algorithm)
 	for _, key := range form.keys[:form.needed] {
 		*w.number(key) = map[string]int64{
-			"limit": b.WindowLimit.hold(8), "period_ms": b.WindowPeriodMS.hold(30 * second), "buckets": b.buckets().hold(10),
-			"capacity": b.capacity().hold(8), "refill_ms": b.rate(b.RefillMS).hold(4 * second), "leak_ms": b.rate(b.LeakMS).hold(4 * second),
+			"limit": b.WindowLimit.hold(most), "period_ms": b.WindowPeriodMS.hold(periodMS), "buckets": b.buckets().hold(10),
+			"capacity": b.capacity().hold(most), "refill_ms": b.rate(b.RefillMS).hold(paceMS), "leak_ms": b.rate(b.LeakMS).hold(paceMS),
 		}[key]
 	}
 	return &w

@@ -31,11 +31,28 @@ func (s *System) ValidateChange(before, d Document) error {
 	if _, err := s.ParseDocument(d.JSON()); err != nil {
 		return err
 	}
+	return s.known(before, d)
+}
+
+// ValidateDefaults says whether a document may become the defaults, in the place of another. As ValidateChange, and it may
+// state scopes.
+func (s *System) ValidateDefaults(before, d Document) error {
+	if _, err := ParseDefaults(d.JSON()); err != nil {
+		return err
+	}
+	return s.known(before, d)
+}
+
+// known asks whether what a document names is known.
+func (s *System) known(before, d Document) error {
 	var fields []FieldError
 	if d.TimeZone.Set && !knownZone(d.TimeZone.Value) {
 		fields = append(fields, FieldError{"/time_zone", "unknown", unknownZone})
 	}
-	fields = append(fields, unknownActions(s, d.Actions)...)
+	fields = append(fields, unknownActions(s, "/actions/", d.Actions)...)
+	for _, scope := range SystemScopes() {
+		fields = append(fields, unknownActions(s, "/scopes/"+string(scope)+"/", d.Scopes[scope])...)
+	}
 	fields = append(fields, s.unknownRoles(d.ExemptRoles.Value, before.ExemptRoles.Value)...)
 	if len(fields) == 0 {
 		return nil
@@ -46,20 +63,20 @@ func (s *System) ValidateChange(before, d Document) error {
 // ValidateBounds says whether bounds name registered actions alone. The error is CodeInvalid with every fault and its
 // pointer.
 func (s *System) ValidateBounds(b Bounds) error {
-	fields := unknownActions(s, b.Actions)
+	fields := unknownActions(s, "/actions/", b.Actions)
 	if len(fields) == 0 {
 		return nil
 	}
 	return &Error{Code: CodeInvalid, Message: "the bounds are not valid", Fields: fields}
 }
 
-// unknownActions reports keys that are not registered, "*" aside; the first 100 of them.
-func unknownActions[T any](s *System, stated map[string]T) (fields []FieldError) {
+// unknownActions reports keys below path that are not registered, "*" aside; the first 100 of them.
+func unknownActions[T any](s *System, path string, stated map[string]T) (fields []FieldError) {
 	known := listed(s.ActionNames())
 	for _, name := range slices.Sorted(maps.Keys(stated)) {
 		if name != anyAction && !s.Registered(name) && len(fields) < maxFaults {
 			fields = append(fields, FieldError{
-				"/actions/" + escapePointer(name), "unknown", "the action " + name + " is unknown; known are " + known,
+				path + escapePointer(name), "unknown", "the action " + name + " is unknown; known are " + known,
 			})
 		}
 	}

@@ -121,7 +121,7 @@ func (s *Store) UpdateDefaults(ctx context.Context, a Actor, m Match, d policy.D
 
 // withDefaults is the system after a change of the defaults, if they may be saved.
 func withDefaults(old *policy.System, d policy.Document) (*policy.System, error) {
-	if err := old.ValidateChange(old.Defaults, d); err != nil {
+	if err := old.ValidateDefaults(old.Defaults, d); err != nil {
 		return nil, err
 	}
 	cfg := old.SystemConfig

@@ -141,7 +141,7 @@ func loadDefaults(db *gorm.DB, cfg *policy.SystemConfig) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Defaults, err = policy.ParseDocument([]byte(row.Document)); err != nil {
+	if cfg.Defaults, err = policy.ParseDefaults([]byte(row.Document)); err != nil {
 		return damaged("defaults", err)
 	}
 	if cfg.Actions, err = parseActions(row.Actions); err != nil {
