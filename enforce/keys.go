@@ -3,6 +3,8 @@ package enforce
 import (
 	"hash/crc32"
 	"strings"
+
+	"github.com/pacekeeper/pacekeeper/policy"
 )
 
 // Shards is the number of shards. All keys of a group lie in one, and so in one cluster slot.
@@ -51,6 +53,18 @@ func (k Keys) Policy(action, group string) string {
 
 // Default is the hash of one action's compiled defaults; every shard has one.
 func (k Keys) Default(shard uint8, action string) string { return k.sharded(shard, "default:"+action) }
+
+// ScopePolicy is the hash of one action's compiled policy in a scope of the system; where the action is limited there,
+// every shard has one.
+func (k Keys) ScopePolicy(shard uint8, action string, scope policy.Scope) string {
+	return k.sharded(shard, "policy:"+action+"|"+scope.Place())
+}
+
+// ScopeState is the packed state of one subject's attempts at one action in a scope of the system: of a user, of an
+// address as policy.IPSubject has it, of two users as policy.PeerSubject has them. It lies in the subject's shard.
+func (k Keys) ScopeState(action string, scope policy.Scope, subject string) string {
+	return k.grouped("state:"+action+"|"+scope.Place()+"|", subject)
+}
 
 // Exempt is the sorted set of a group's named exemptions: user → expiry ms, inf = none.
 func (k Keys) Exempt(group string) string { return k.grouped("exempt:", group) }

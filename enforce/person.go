@@ -3,10 +3,13 @@ package enforce
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pacekeeper/pacekeeper/policy"
 )
 
 // Traces counts where Redis names a person: his own records and states, the sets that hold him, and the events of him
@@ -46,10 +49,17 @@ func (p *Publisher) Person(ctx context.Context, user string, forget bool) (found
 const scanCount = 1000 // names of keys a call
 
 func (p *Publisher) personOn(ctx context.Context, rdb *redis.Client, user string, forget bool) (found Traces, err error) {
-	tail := "|" + user
-	for _, kind := range [...]string{"state:", "member:"} {
-		n, err := p.scan(ctx, rdb, kind+"*"+globLiteral(tail), func(keys []string) (int64, error) {
-			return dropKeys(ctx, rdb, keys, tail, forget)
+	last, first := "|"+user, "|"+policy.ScopePeer.Place()+"|"+user+"|" // of two users, either
+	for _, look := range [...]struct {
+		glob string
+		of   func(key string) bool
+	}{
+		{"state:*" + globLiteral(last), func(key string) bool { return strings.HasSuffix(key, last) }},
+		{"member:*" + globLiteral(last), func(key string) bool { return strings.HasSuffix(key, last) }},
+		{"state:*" + globLiteral(first) + "*", func(key string) bool { return strings.Contains(key, first) && !strings.HasSuffix(key, last) }},
+	} {
+		n, err := p.scan(ctx, rdb, look.glob, func(keys []string) (int64, error) {
+			return dropKeys(ctx, rdb, keys, look.of, forget)
 		})
 		if found.Records += n; err != nil {
 			return found, err
@@ -78,11 +88,11 @@ func (p *Publisher) scan(ctx context.Context, rdb *redis.Client, glob string, fn
 	}
 }
 
-// dropKeys counts keys that end in tail, and deletes them.
-func dropKeys(ctx context.Context, rdb *redis.Client, keys []string, tail string, forget bool) (n int64, err error) {
+// dropKeys counts keys that are his, and deletes them.
+func dropKeys(ctx context.Context, rdb *redis.Client, keys []string, his func(string) bool, forget bool) (n int64, err error) {
 	pipe := rdb.Pipeline()
 	for _, key := range keys {
-		if strings.HasSuffix(key, tail) {
+		if his(key) {
 			n++
 			pipe.Del(ctx, key)
 		}
@@ -141,7 +151,7 @@ func (p *Publisher) shardEvents(ctx context.Context, shard uint8, user string, f
 		}
 		var ids []string
 		for _, message := range events {
-			if e := p.parseEvent(shard, message); e.User == user {
+			if e := p.parseEvent(shard, message); slices.Contains(strings.Split(e.User, "|"), user) {
 				ids = append(ids, e.ID)
 			}
 		}

@@ -85,12 +85,12 @@ func published(sys *policy.System, d policy.Document) []string {
 	return names
 }
 
-// compileDefaults makes the hashes of the defaults for one shard.
+// compileDefaults makes the hashes of the defaults for one shard, and what it shall have of the system's scopes.
 func (s *Sync) compileDefaults(sys *policy.System, shard uint8) []enforce.Publication {
-	pubs := make([]enforce.Publication, 0, len(sys.Actions))
+	pubs := make([]enforce.Publication, 0, len(sys.Actions)*(1+len(policy.SystemScopes())))
 	for _, spec := range sys.Actions {
 		c := sys.At(sys.CompileDefault(spec.Name), s.cfg.Now().UnixMilli())
 		pubs = append(pubs, enforce.Publication{Key: s.keys.Default(shard, spec.Name), Order: c.Order, Hash: enforce.PolicyHash(c)})
 	}
-	return pubs
+	return s.appendScopes(pubs, sys, shard)
 }

@@ -33,6 +33,9 @@ func (s *Sync) publishDefaults(ctx context.Context, shards []store.FleetShard) e
 		}
 		calls = append(calls, &call{shard: shard.Shard, pubs: s.compileDefaults(sys, shard.Shard)})
 	}
+	if err := s.withdrawPresent(ctx, calls); err != nil {
+		return err
+	}
 	return s.publishMerged(ctx, calls)
 }
 

@@ -277,6 +277,9 @@ func (w *walk) lookDefaults(ctx context.Context, shards []uint8) (found []drift,
 		}
 	}
 	seen, err := w.seeHashes(ctx, names)
+	if err == nil {
+		err = w.seeScopes(ctx, shards, seen)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -285,9 +288,10 @@ func (w *walk) lookDefaults(ctx context.Context, shards []uint8) (found []drift,
 		return nil, 0, fmt.Errorf("read system: %w", err)
 	}
 	for _, shard := range shards {
-		found = appendDrifts(found, "", shard, w.sync.compileDefaults(sys, shard), seen)
+		pubs := w.sync.compileDefaults(sys, shard)
+		found, keys = appendDrifts(found, "", shard, pubs, seen), keys+known(pubs, seen)
 	}
-	return found, len(names), nil
+	return found, keys, nil
 }
 
 // chooseShards takes the shards that answer and are complete; the others are a rebuild's, or away.
