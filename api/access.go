@@ -62,6 +62,7 @@ func rules() []rule {
 		{"GET", group + "/bans", groupRead, pageQuery, false},
 		{"DELETE", group + "/bans/:action/:user_id", groupWrite, "", false},
 		{"POST", group + "/check", checkers, "", true},
+		{"POST", "/v1/check", checkers, "", false},
 		{"GET", "/v1/system/bounds", watchers, "", false},
 		{"PUT", "/v1/system/bounds", operators, "", false},
 		{"POST", "/v1/system/bounds/preview", watchers, impactQuery, false},

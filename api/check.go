@@ -16,7 +16,10 @@ func (a *API) Check(ctx context.Context, r CheckRequestObject) (CheckResponseObj
 	if err != nil {
 		return nil, err
 	}
-	sys, err := a.checkFault(ctx, in)
+	if err := policy.CheckID("/user_id", in.UserId); err != nil {
+		return nil, err
+	}
+	sys, err := a.checkable(ctx, in.Action)
 	if err != nil {
 		return nil, err
 	}
@@ -31,27 +34,31 @@ func (a *API) Check(ctx context.Context, r CheckRequestObject) (CheckResponseObj
 		return nil, err
 	}
 	a.metrics.checks.WithLabelValues(in.Action, strconv.FormatInt(int64(decision.Code), 10)).Inc()
-	if decision.Code == policy.RefusedLimit && decision.Limit > 0 && cost > decision.Limit {
-		return nil, invalid(policy.FieldError{
-			Pointer: "/cost", Code: "range",
-			Detail: "cost must be 0 to " + strconv.FormatInt(decision.Limit, 10) + ", the limit in force",
-		})
+	if err := aboveLimit(cost, decision.Decision); err != nil {
+		return nil, err
 	}
 	return Check200JSONResponse(showDecision(decision.Decision, a.notice(ctx, sys, r.GroupId, in.Action, decision.Decision))), nil
 }
 
-// checkFault refuses ids that are none and actions that are not registered.
-func (a *API) checkFault(ctx context.Context, in CheckInput) (*policy.System, error) {
-	if err := policy.CheckID("/user_id", in.UserId); err != nil {
-		return nil, err
+// aboveLimit is the fault of a cost that could never pass.
+func aboveLimit(cost int64, d policy.Decision) error {
+	if d.Code != policy.RefusedLimit || d.Limit == 0 || cost <= d.Limit {
+		return nil
 	}
+	return invalid(policy.FieldError{
+		Pointer: "/cost", Code: "range", Detail: "cost must be 0 to " + strconv.FormatInt(d.Limit, 10) + ", the limit in force",
+	})
+}
+
+// checkable refuses actions that are not registered. The system is nil while none was ever read.
+func (a *API) checkable(ctx context.Context, action string) (*policy.System, error) {
 	sys := a.systems.get(ctx, a.cfg.Now())
-	if policy.ValidActionName(in.Action) && (sys == nil || sys.Registered(in.Action)) {
+	if policy.ValidActionName(action) && (sys == nil || sys.Registered(action)) {
 		return sys, nil
 	}
-	if sys != nil && policy.ValidActionName(in.Action) {
+	if sys != nil && policy.ValidActionName(action) {
 		sys = a.systems.fresh(ctx, a.cfg.Now()) // it may have been registered a moment ago, elsewhere
-		if sys != nil && sys.Registered(in.Action) {
+		if sys != nil && sys.Registered(action) {
 			return sys, nil
 		}
 	}

@@ -34,7 +34,7 @@ func (a *API) PreviewDefaults(ctx context.Context, r PreviewDefaultsRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	document, err := parseBody(r.Body, policy.ParseDocument)
+	document, err := parseBody(r.Body, policy.ParseDefaults)
 	if err == nil && parsePrefer(r.Params.Prefer).strict {
 		err = a.strictDefaults(ctx, document)
 	}
@@ -92,7 +92,8 @@ func (a *API) showImpact(im store.Impact, version int64) Impact {
 		Version: version, Complete: im.Complete, Of: im.Of, Groups: im.Groups, WithoutDocument: im.WithoutDocument,
 		Unreadable: im.Unreadable, Changed: im.Changed, Loosened: im.Loosened, Tightened: im.Tightened,
 		NewlyClamped: im.NewlyClamped, Released: im.Released, DefaultsClamped: each(im.After.DefaultsClamped, showClamp),
-		Settings: showImpactSettings(im.Settings), Samples: each(im.Samples, showImpactSample), Publishing: a.showPublishing(im.Of),
+		Settings: showImpactSettings(im.Settings), Samples: each(im.Samples, showImpactSample),
+		Scopes: each(im.Scopes, showImpactChange), Publishing: a.showPublishing(im.Of),
 	}
 }
 

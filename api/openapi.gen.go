@@ -274,6 +274,30 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for ScopedDecisionScope.
+const (
+	ScopedDecisionScopeGroup ScopedDecisionScope = "group"
+	ScopedDecisionScopeIp    ScopedDecisionScope = "ip"
+	ScopedDecisionScopePeer  ScopedDecisionScope = "peer"
+	ScopedDecisionScopeUser  ScopedDecisionScope = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopedDecisionScope enum.
+func (e ScopedDecisionScope) Valid() bool {
+	switch e {
+	case ScopedDecisionScopeGroup:
+		return true
+	case ScopedDecisionScopeIp:
+		return true
+	case ScopedDecisionScopePeer:
+		return true
+	case ScopedDecisionScopeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Source.
 const (
 	SourceDefault Source = "default"
@@ -599,6 +623,21 @@ type BoundsInput struct {
 	Roles             *[]string                `json:"roles,omitempty"`
 }
 
+// CheckAllInput defines model for CheckAllInput.
+type CheckAllInput struct {
+	// Action A registered action.
+	Action string `json:"action"`
+
+	// Cost All or nothing; 0 only looks.
+	Cost *int64 `json:"cost,omitempty" validate:"omitempty,min=0,max=10000"`
+
+	// Roles The member's roles in the group, for the group's limits alone; unknown ones are ignored and counted.
+	Roles *[]string `json:"roles,omitempty" validate:"omitempty,max=32,dive,max=128"`
+
+	// Subjects Whom the attempt counts for; at least one. group and peer need user.
+	Subjects json.RawMessage `json:"subjects"`
+}
+
 // CheckInput defines model for CheckInput.
 type CheckInput struct {
 	// Action A registered action.
@@ -610,6 +649,21 @@ type CheckInput struct {
 	// Roles The member's roles in the group; unknown ones are ignored and counted.
 	Roles  *[]string `json:"roles,omitempty" validate:"omitempty,max=32,dive,max=128"`
 	UserId string    `json:"user_id"`
+}
+
+// CheckSubjects Whom the attempt counts for; at least one. group and peer need user.
+type CheckSubjects struct {
+	// Group The group in which it is made.
+	Group *string `json:"group,omitempty"`
+
+	// Ip The client's IPv4 or IPv6 address, without a port. An IPv6 address counts as its /64.
+	Ip *string `json:"ip,omitempty"`
+
+	// Peer The other user of a direct message.
+	Peer *string `json:"peer,omitempty"`
+
+	// User Who makes it.
+	User *string `json:"user,omitempty"`
 }
 
 // Clamp defines model for Clamp.
@@ -723,6 +777,9 @@ type Decision struct {
 
 // Defaults The system's own document.
 type Defaults = json.RawMessage
+
+// DefaultsDocument The system's own document. What it leaves out is as shipped.
+type DefaultsDocument = json.RawMessage
 
 // Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
 // `null` is legal only for min_interval_ms, window, ban and group, and means none.
@@ -901,6 +958,9 @@ type Impact struct {
 
 	// Samples Groups that would change, by id.
 	Samples []ImpactSample `json:"samples"`
+
+	// Scopes What would change of the system's scopes, which concern no group.
+	Scopes []ImpactChange `json:"scopes"`
 
 	// Settings Every number with bounds that any group states or whose bounds would change.
 	Settings []ImpactSetting `json:"settings"`
@@ -1149,7 +1209,7 @@ type PolicyConfig struct {
 	} `json:"bounds,omitempty"`
 
 	// Defaults The system's own document, whole.
-	Defaults *Document `json:"defaults,omitempty"`
+	Defaults *DefaultsDocument `json:"defaults,omitempty"`
 
 	// Groups Groups by id.
 	Groups *map[string]GroupConfig `json:"groups,omitempty"`
@@ -1325,6 +1385,78 @@ type RefusalList struct {
 
 // Role defines model for Role.
 type Role string
+
+// ScopeActions By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+// the /64 of an IPv6 one.
+type ScopeActions map[string]ScopeSettings
+
+// ScopeSettings defines model for ScopeSettings.
+type ScopeSettings struct {
+	Ban     *BanSetting `json:"ban,omitempty"`
+	Enabled *bool       `json:"enabled,omitempty"`
+
+	// MinIntervalMs Milliseconds between two accepted attempts; null is none.
+	MinIntervalMs *int64 `json:"min_interval_ms,omitempty"`
+
+	// Mode hard refuses; soft lets pass and answers code 2.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// OnFailure The answer while Redis cannot decide.
+	OnFailure *OnFailure `json:"on_failure,omitempty"`
+	Window    *Window    `json:"window,omitempty"`
+}
+
+// ScopedDecision defines model for ScopedDecision.
+type ScopedDecision struct {
+	Allowed bool `json:"allowed"`
+
+	// Code 0–4 allowed, 10–16 refused.
+	Code int64 `json:"code"`
+
+	// Degraded Redis did not answer; the policy's on_failure decided.
+	Degraded bool `json:"degraded"`
+
+	// Limit 0 where no window limits.
+	Limit  int64   `json:"limit"`
+	Notice *Notice `json:"notice"`
+
+	// Reason The code's name, as of the check in a group.
+	Reason    string `json:"reason"`
+	Remaining int64  `json:"remaining"`
+
+	// Scope Whose limits answer.
+	Scope ScopedDecisionScope `json:"scope"`
+	Step  int64               `json:"step"`
+
+	// Strikes Of the group; scopes of the system count none.
+	Strikes int64 `json:"strikes"`
+
+	// Version The policy's version: of the group, 0 where it follows the defaults; of the other scopes that of the defaults.
+	Version int64 `json:"version"`
+
+	// WaitMs Milliseconds after which the scope that answers accepts the same attempt.
+	WaitMs int64 `json:"wait_ms"`
+}
+
+// ScopedDecisionScope Whose limits answer.
+type ScopedDecisionScope string
+
+// Scopes Limits of the system beside those of members in groups; `/v1/check` asks them. An action that a scope does not name is
+// not limited there, and of those that it names, a limit that is absent is none. Bounds bind the numbers, but how many may
+// pass may be up to 10,000. Scopes take no strikes and no mutes, and roles exempt nobody from them.
+type Scopes struct {
+	// Ip By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	Ip *ScopeActions `json:"ip,omitempty"`
+
+	// Peer By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	Peer *ScopeActions `json:"peer,omitempty"`
+
+	// User By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	User *ScopeActions `json:"user,omitempty"`
+}
 
 // Source defines model for Source.
 type Source string
@@ -1695,6 +1827,9 @@ type VerifyAuditEventsParams struct {
 	// ExpectHead A head that was kept, `seq:hash`: the log must contain it.
 	ExpectHead *string `form:"expect_head,omitempty" json:"expect_head,omitempty"`
 }
+
+// CheckAllJSONBody defines parameters for CheckAll.
+type CheckAllJSONBody = Body
 
 // ListGroupsParams defines parameters for ListGroups.
 type ListGroupsParams struct {
@@ -2137,6 +2272,9 @@ type RevokeTokenParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// CheckAllJSONRequestBody defines body for CheckAll for application/json ContentType.
+type CheckAllJSONRequestBody = CheckAllJSONBody
+
 // PutGroupJSONRequestBody defines body for PutGroup for application/json ContentType.
 type PutGroupJSONRequestBody = PutGroupJSONBody
 
@@ -2199,6 +2337,9 @@ type ServerInterface interface {
 	// GetAuditEvent Read one entry, with what changed in words
 	// (GET /v1/audit-events/{seq})
 	GetAuditEvent(ctx echo.Context, seq int64) error
+	// CheckAll Decide one attempt by all that it counts for
+	// (POST /v1/check)
+	CheckAll(ctx echo.Context) error
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx echo.Context, params ListGroupsParams) error
@@ -2587,6 +2728,15 @@ func (w *ServerInterfaceWrapper) GetAuditEvent(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetAuditEvent(ctx, seq)
+	return err
+}
+
+// CheckAll converts echo context to params.
+func (w *ServerInterfaceWrapper) CheckAll(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CheckAll(ctx)
 	return err
 }
 
@@ -4447,6 +4597,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/audit-events/export", wrapper.ExportAuditEvents, options.OperationMiddlewares["ExportAuditEvents"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/refusals", wrapper.ListRefusals, options.OperationMiddlewares["ListRefusals"]...)
 	router.GET(options.BaseURL+"/v1/audit-events/verify", wrapper.VerifyAuditEvents, options.OperationMiddlewares["VerifyAuditEvents"]...)
+	router.POST(options.BaseURL+"/v1/check", wrapper.CheckAll, options.OperationMiddlewares["CheckAll"]...)
 	router.GET(options.BaseURL+"/v1/groups", wrapper.ListGroups, options.OperationMiddlewares["ListGroups"]...)
 	router.DELETE(options.BaseURL+"/v1/groups/:group_id", wrapper.ArchiveGroup, options.OperationMiddlewares["ArchiveGroup"]...)
 	router.GET(options.BaseURL+"/v1/groups/:group_id", wrapper.GetGroup, options.OperationMiddlewares["GetGroup"]...)
@@ -4810,6 +4961,49 @@ type GetAuditEventdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAuditEventdefaultApplicationProblemPlusJSONResponse) VisitGetAuditEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckAllRequestObject struct {
+	Body *CheckAllJSONRequestBody
+}
+
+type CheckAllResponseObject interface {
+	VisitCheckAllResponse(w http.ResponseWriter) error
+}
+
+type CheckAll200JSONResponse ScopedDecision
+
+func (response CheckAll200JSONResponse) VisitCheckAllResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckAlldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CheckAlldefaultApplicationProblemPlusJSONResponse) VisitCheckAllResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6968,6 +7162,9 @@ type StrictServerInterface interface {
 	// GetAuditEvent Read one entry, with what changed in words
 	// (GET /v1/audit-events/{seq})
 	GetAuditEvent(ctx context.Context, request GetAuditEventRequestObject) (GetAuditEventResponseObject, error)
+	// CheckAll Decide one attempt by all that it counts for
+	// (POST /v1/check)
+	CheckAll(ctx context.Context, request CheckAllRequestObject) (CheckAllResponseObject, error)
 	// ListGroups List groups
 	// (GET /v1/groups)
 	ListGroups(ctx context.Context, request ListGroupsRequestObject) (ListGroupsResponseObject, error)
@@ -7236,6 +7433,52 @@ func (sh *strictHandler) GetAuditEvent(ctx echo.Context, seq int64) error {
 		return err
 	} else if validResponse, ok := response.(GetAuditEventResponseObject); ok {
 		return validResponse.VisitGetAuditEventResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CheckAll operation middleware
+func (sh *strictHandler) CheckAll(ctx echo.Context) error {
+	var request CheckAllRequestObject
+
+	var body CheckAllJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckAll(ctx.Request().Context(), request.(CheckAllRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckAll")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CheckAllResponseObject); ok {
+		return validResponse.VisitCheckAllResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

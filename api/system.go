@@ -52,7 +52,7 @@ func (a *API) PutDefaults(ctx context.Context, r PutDefaultsRequestObject) (PutD
 	if err != nil {
 		return nil, err
 	}
-	document, err := parseBody(r.Body, policy.ParseDocument)
+	document, err := parseBody(r.Body, policy.ParseDefaults)
 	if err == nil && parsePrefer(r.Params.Prefer).strict {
 		err = a.strictDefaults(ctx, document)
 	}
@@ -126,7 +126,7 @@ func (a *API) strictDefaults(ctx context.Context, document policy.Document) erro
 	if err != nil {
 		return err
 	}
-	if err := sys.ValidateChange(sys.Defaults, document); err != nil {
+	if err := sys.ValidateDefaults(sys.Defaults, document); err != nil {
 		return err
 	}
 	draft := sys.SystemConfig

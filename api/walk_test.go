@@ -39,6 +39,7 @@ func walkSteps() []walkStep {
 		{"LiftMute", group + "/mutes/u1", "", "mute.lift", 1, 0, ""},
 		{"LiftBan", group + "/bans/message/u1", "", "ban.lift", 1, 0, ""},
 		{"Check", group + "/check", `{"user_id":"u9","action":"message"}`, "", 0, 0, ""},
+		{"CheckAll", "/v1/check", `{"action":"message","subjects":{"group":"g1","user":"u9","peer":"u8","ip":"192.0.2.1"}}`, "", 0, 0, ""},
 		{"PreviewPolicy", group + "/policy/preview", `{"policy":{},"traffic":"calm"}`, "", 0, 0, ""},
 		{"PreviewBounds", "/v1/system/bounds/preview", "{bounds}", "", 0, 0, ""},
 		{"PutBounds", "/v1/system/bounds", "{bounds}", "bounds.update", 1, 0, force},

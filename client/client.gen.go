@@ -299,6 +299,30 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for ScopedDecisionScope.
+const (
+	ScopedDecisionScopeGroup ScopedDecisionScope = "group"
+	ScopedDecisionScopeIp    ScopedDecisionScope = "ip"
+	ScopedDecisionScopePeer  ScopedDecisionScope = "peer"
+	ScopedDecisionScopeUser  ScopedDecisionScope = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopedDecisionScope enum.
+func (e ScopedDecisionScope) Valid() bool {
+	switch e {
+	case ScopedDecisionScopeGroup:
+		return true
+	case ScopedDecisionScopeIp:
+		return true
+	case ScopedDecisionScopePeer:
+		return true
+	case ScopedDecisionScopeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Source.
 const (
 	SourceDefault Source = "default"
@@ -635,6 +659,21 @@ type BoundsInput struct {
 	Roles             *[]string                `json:"roles,omitempty"`
 }
 
+// CheckAllInput defines model for CheckAllInput.
+type CheckAllInput struct {
+	// Action A registered action.
+	Action string `json:"action"`
+
+	// Cost All or nothing; 0 only looks.
+	Cost *int64 `json:"cost,omitempty"`
+
+	// Roles The member's roles in the group, for the group's limits alone; unknown ones are ignored and counted.
+	Roles *[]string `json:"roles,omitempty"`
+
+	// Subjects Whom the attempt counts for; at least one. group and peer need user.
+	Subjects CheckSubjects `json:"subjects"`
+}
+
 // CheckInput defines model for CheckInput.
 type CheckInput struct {
 	// Action A registered action.
@@ -646,6 +685,21 @@ type CheckInput struct {
 	// Roles The member's roles in the group; unknown ones are ignored and counted.
 	Roles  *[]string `json:"roles,omitempty"`
 	UserId string    `json:"user_id"`
+}
+
+// CheckSubjects Whom the attempt counts for; at least one. group and peer need user.
+type CheckSubjects struct {
+	// Group The group in which it is made.
+	Group *string `json:"group,omitempty"`
+
+	// Ip The client's IPv4 or IPv6 address, without a port. An IPv6 address counts as its /64.
+	Ip *string `json:"ip,omitempty"`
+
+	// Peer The other user of a direct message.
+	Peer *string `json:"peer,omitempty"`
+
+	// User Who makes it.
+	User *string `json:"user,omitempty"`
 }
 
 // Clamp defines model for Clamp.
@@ -768,8 +822,32 @@ type Defaults struct {
 	// Notices The group's own texts by language; placeholders {wait} {limit} {period}.
 	Notices   *Notices   `json:"notices,omitempty"`
 	Penalties *Penalties `json:"penalties,omitempty"`
-	TimeZone  *string    `json:"time_zone,omitempty"`
-	Version   int64      `json:"version"`
+
+	// Scopes Limits of the system beside those of members in groups; `/v1/check` asks them. An action that a scope does not name is
+	// not limited there, and of those that it names, a limit that is absent is none. Bounds bind the numbers, but how many may
+	// pass may be up to 10,000. Scopes take no strikes and no mutes, and roles exempt nobody from them.
+	Scopes   *Scopes `json:"scopes,omitempty"`
+	TimeZone *string `json:"time_zone,omitempty"`
+	Version  int64   `json:"version"`
+}
+
+// DefaultsDocument The system's own document. What it leaves out is as shipped.
+type DefaultsDocument struct {
+	// Actions By action.
+	Actions     *map[string]ActionSettings `json:"actions,omitempty"`
+	ExemptRoles *[]string                  `json:"exempt_roles,omitempty"`
+
+	// Notices The group's own texts by language; placeholders {wait} {limit} {period}.
+	Notices   *Notices   `json:"notices,omitempty"`
+	Penalties *Penalties `json:"penalties,omitempty"`
+
+	// Scopes Limits of the system beside those of members in groups; `/v1/check` asks them. An action that a scope does not name is
+	// not limited there, and of those that it names, a limit that is absent is none. Bounds bind the numbers, but how many may
+	// pass may be up to 10,000. Scopes take no strikes and no mutes, and roles exempt nobody from them.
+	Scopes *Scopes `json:"scopes,omitempty"`
+
+	// TimeZone IANA name, such as Asia/Shanghai.
+	TimeZone *string `json:"time_zone,omitempty"`
 }
 
 // Document What a group admin saves. Absent settings follow the defaults, today's and tomorrow's; present ones are pinned.
@@ -962,6 +1040,9 @@ type Impact struct {
 
 	// Samples Groups that would change, by id.
 	Samples []ImpactSample `json:"samples"`
+
+	// Scopes What would change of the system's scopes, which concern no group.
+	Scopes []ImpactChange `json:"scopes"`
 
 	// Settings Every number with bounds that any group states or whose bounds would change.
 	Settings []ImpactSetting `json:"settings"`
@@ -1210,7 +1291,7 @@ type PolicyConfig struct {
 	} `json:"bounds,omitempty"`
 
 	// Defaults The system's own document, whole.
-	Defaults *Document `json:"defaults,omitempty"`
+	Defaults *DefaultsDocument `json:"defaults,omitempty"`
 
 	// Groups Groups by id.
 	Groups *map[string]GroupConfig `json:"groups,omitempty"`
@@ -1397,6 +1478,78 @@ type RefusalList struct {
 
 // Role defines model for Role.
 type Role string
+
+// ScopeActions By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+// the /64 of an IPv6 one.
+type ScopeActions map[string]ScopeSettings
+
+// ScopeSettings defines model for ScopeSettings.
+type ScopeSettings struct {
+	Ban     nullable.Nullable[BanSetting] `json:"ban,omitempty"`
+	Enabled *bool                         `json:"enabled,omitempty"`
+
+	// MinIntervalMs Milliseconds between two accepted attempts; null is none.
+	MinIntervalMs nullable.Nullable[int64] `json:"min_interval_ms,omitempty"`
+
+	// Mode hard refuses; soft lets pass and answers code 2.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// OnFailure The answer while Redis cannot decide.
+	OnFailure *OnFailure                `json:"on_failure,omitempty"`
+	Window    nullable.Nullable[Window] `json:"window,omitempty"`
+}
+
+// ScopedDecision defines model for ScopedDecision.
+type ScopedDecision struct {
+	Allowed bool `json:"allowed"`
+
+	// Code 0–4 allowed, 10–16 refused.
+	Code int64 `json:"code"`
+
+	// Degraded Redis did not answer; the policy's on_failure decided.
+	Degraded bool `json:"degraded"`
+
+	// Limit 0 where no window limits.
+	Limit  int64                     `json:"limit"`
+	Notice nullable.Nullable[Notice] `json:"notice"`
+
+	// Reason The code's name, as of the check in a group.
+	Reason    string `json:"reason"`
+	Remaining int64  `json:"remaining"`
+
+	// Scope Whose limits answer.
+	Scope ScopedDecisionScope `json:"scope"`
+	Step  int64               `json:"step"`
+
+	// Strikes Of the group; scopes of the system count none.
+	Strikes int64 `json:"strikes"`
+
+	// Version The policy's version: of the group, 0 where it follows the defaults; of the other scopes that of the defaults.
+	Version int64 `json:"version"`
+
+	// WaitMs Milliseconds after which the scope that answers accepts the same attempt.
+	WaitMs int64 `json:"wait_ms"`
+}
+
+// ScopedDecisionScope Whose limits answer.
+type ScopedDecisionScope string
+
+// Scopes Limits of the system beside those of members in groups; `/v1/check` asks them. An action that a scope does not name is
+// not limited there, and of those that it names, a limit that is absent is none. Bounds bind the numbers, but how many may
+// pass may be up to 10,000. Scopes take no strikes and no mutes, and roles exempt nobody from them.
+type Scopes struct {
+	// Ip By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	Ip *ScopeActions `json:"ip,omitempty"`
+
+	// Peer By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	Peer *ScopeActions `json:"peer,omitempty"`
+
+	// User By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+	// the /64 of an IPv6 one.
+	User *ScopeActions `json:"user,omitempty"`
+}
 
 // Source defines model for Source.
 type Source string
@@ -2164,6 +2317,9 @@ type RevokeTokenParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// CheckAllJSONRequestBody defines body for CheckAll for application/json ContentType.
+type CheckAllJSONRequestBody = CheckAllInput
+
 // PutGroupJSONRequestBody defines body for PutGroup for application/json ContentType.
 type PutGroupJSONRequestBody = GroupInput
 
@@ -2207,10 +2363,10 @@ type PutBoundsJSONRequestBody = BoundsInput
 type PreviewBoundsJSONRequestBody = BoundsInput
 
 // PutDefaultsJSONRequestBody defines body for PutDefaults for application/json ContentType.
-type PutDefaultsJSONRequestBody = Document
+type PutDefaultsJSONRequestBody = DefaultsDocument
 
 // PreviewDefaultsJSONRequestBody defines body for PreviewDefaults for application/json ContentType.
-type PreviewDefaultsJSONRequestBody = Document
+type PreviewDefaultsJSONRequestBody = DefaultsDocument
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenInput
@@ -2422,6 +2578,32 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
 	GetAuditEvent(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckAllWithBody Decide one attempt by all that it counts for
+	//
+	// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+	// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+	// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+	// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+	// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/check (the `CheckAll` operationId).
+	CheckAllWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckAll Decide one attempt by all that it counts for
+	//
+	// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+	// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+	// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+	// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+	// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/check (the `CheckAll` operationId).
+	CheckAll(ctx context.Context, body CheckAllJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListGroups List groups
 	//
@@ -3126,6 +3308,52 @@ func (c *Client) VerifyAuditEvents(ctx context.Context, params *VerifyAuditEvent
 // Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
 func (c *Client) GetAuditEvent(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAuditEventRequest(c.Server, seq)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckAllWithBody Decide one attempt by all that it counts for
+//
+// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/check (the `CheckAll` operationId).
+func (c *Client) CheckAllWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckAllRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckAll Decide one attempt by all that it counts for
+//
+// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/check (the `CheckAll` operationId).
+func (c *Client) CheckAll(ctx context.Context, body CheckAllJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckAllRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4970,6 +5198,46 @@ func NewGetAuditEventRequest(server string, seq int64) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewCheckAllRequest calls the generic CheckAll builder with application/json body
+func NewCheckAllRequest(server string, body CheckAllJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCheckAllRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCheckAllRequestWithBody constructs an http.Request for the CheckAll method, with any body, and a specified content type
+func NewCheckAllRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/check")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -8036,6 +8304,32 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/audit-events/{seq} (the `GetAuditEvent` operationId).
 	GetAuditEventWithResponse(ctx context.Context, seq int64, reqEditors ...RequestEditorFn) (*GetAuditEventResponse, error)
 
+	// CheckAllWithBodyWithResponse Decide one attempt by all that it counts for
+	//
+	// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+	// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+	// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+	// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+	// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/check (the `CheckAll` operationId).
+	CheckAllWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckAllResponse, error)
+
+	// CheckAllWithResponse Decide one attempt by all that it counts for
+	//
+	// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+	// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+	// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+	// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+	// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/check (the `CheckAll` operationId).
+	CheckAllWithResponse(ctx context.Context, body CheckAllJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckAllResponse, error)
+
 	// ListGroupsWithResponse List groups
 	//
 	// Sorted by id. A group admin's token lists its own groups only.
@@ -9236,6 +9530,68 @@ func (r GetAuditEventResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetAuditEventResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CheckAllResponse200Headers the declared response headers of an HTTP 200 response for CheckAll
+type CheckAllResponse200Headers struct {
+	CacheControl *string
+}
+
+// CheckAllResponseDefaultHeaders the declared response headers of an HTTP default response for CheckAll
+type CheckAllResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type CheckAllResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ScopedDecision
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CheckAllResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CheckAllResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckAllResponse) GetJSON200() *ScopedDecision {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckAllResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckAllResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckAllResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckAllResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckAllResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12231,6 +12587,44 @@ func (c *ClientWithResponses) GetAuditEventWithResponse(ctx context.Context, seq
 	return ParseGetAuditEventResponse(rsp)
 }
 
+// CheckAllWithBodyWithResponse Decide one attempt by all that it counts for
+//
+// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/check (the `CheckAll` operationId).
+func (c *ClientWithResponses) CheckAllWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckAllResponse, error) {
+	rsp, err := c.CheckAllWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckAllResponse(rsp)
+}
+
+// CheckAllWithResponse Decide one attempt by all that it counts for
+//
+// Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+// each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+// refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+// first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+// that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/check (the `CheckAll` operationId).
+func (c *ClientWithResponses) CheckAllWithResponse(ctx context.Context, body CheckAllJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckAllResponse, error) {
+	rsp, err := c.CheckAll(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckAllResponse(rsp)
+}
+
 // ListGroupsWithResponse List groups
 //
 // Sorted by id. A group admin's token lists its own groups only.
@@ -13711,6 +14105,62 @@ func ParseGetAuditEventResponse(rsp *http.Response) (*GetAuditEventResponse, err
 		response.Headers200 = &headers
 	case true:
 		var headers GetAuditEventResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCheckAllResponse parses an HTTP response from a CheckAllWithResponse call
+func ParseCheckAllResponse(rsp *http.Response) (*CheckAllResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckAllResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ScopedDecision
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CheckAllResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers CheckAllResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -98,6 +98,7 @@ func (c *Client) roundTrip(ctx context.Context, calls []*asked) {
 		if call.decision, call.err = decodeReply(replies[i]); call.learn && call.err == nil {
 			call.policy = learned[i].policy(call.req.Action)
 			call.policy.version = call.decision.Version
+			call.err = learned[i].damage(call.policy)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (c *Client) pipeline(ctx context.Context, calls []*asked) ([]*redis.Cmd, []
 		keys, args := c.call(call.req)
 		replies[i] = c.script.EvalSha(ctx, pipe, keys, args...)
 		if call.learn {
-			readings[i] = c.read(ctx, pipe, call.req.Action, call.req.Group)
+			readings[i] = c.read(ctx, pipe, call.req)
 		}
 	}
 	_, _ = pipe.Exec(ctx)
@@ -126,8 +127,22 @@ func withoutScript(calls []*asked, replies []*redis.Cmd) (missing []*asked) {
 	return missing
 }
 
-// settle makes the decision of what came back, and takes in what it tells.
+// settle makes the decision of what came back, and tells of it.
 func (c *Client) settle(ctx context.Context, call *asked) Decision {
+	d := c.learned(ctx, call)
+	c.tell(call.req, d)
+	return d
+}
+
+func (c *Client) tell(req Request, d Decision) {
+	c.stats.count(req.Action, d.Decision)
+	if c.cfg.OnDecision != nil {
+		c.cfg.OnDecision(req, d)
+	}
+}
+
+// learned makes the decision of what came back, and takes in what it tells of the policy.
+func (c *Client) learned(ctx context.Context, call *asked) Decision {
 	name := policyName{call.req.Action, call.req.Group}
 	switch {
 	case call.err != nil:
@@ -137,12 +152,7 @@ func (c *Client) settle(ctx context.Context, call *asked) Decision {
 	default:
 		c.known.seen(name, call.decision.Version)
 	}
-	d := Decision{Decision: call.decision, told: c.known.told(name, call.decision)}
-	c.stats.count(call.req.Action, d.Decision)
-	if c.cfg.OnDecision != nil {
-		c.cfg.OnDecision(call.req, d)
-	}
-	return d
+	return Decision{Decision: call.decision, told: c.known.told(name, call.decision)}
 }
 
 // noteCircuits tells the breaker who answered. A caller whose own context ended says nothing of Redis.

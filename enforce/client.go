@@ -101,21 +101,29 @@ func (c *Client) CheckMany(ctx context.Context, reqs []Request) ([]Decision, err
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
 	}
-	calls, sent := make([]*asked, len(reqs)), make([]*asked, 0, len(reqs))
+	calls := make([]*asked, len(reqs))
 	for i, req := range reqs {
 		calls[i] = c.newCall(req)
-		if c.circuits.allow(calls[i].shard, calls[i].now) {
-			sent = append(sent, calls[i])
-		} else {
-			calls[i].err = errCircuit
-		}
 	}
-	c.askAll(ctx, sent)
+	c.askAllowed(ctx, calls)
 	decisions := make([]Decision, len(calls))
 	for i, call := range calls {
 		decisions[i] = c.settle(ctx, call)
 	}
 	return decisions, nil
+}
+
+// askAllowed asks for those of which the breaker lets calls through.
+func (c *Client) askAllowed(ctx context.Context, calls []*asked) {
+	sent := make([]*asked, 0, len(calls))
+	for _, call := range calls {
+		if c.circuits.allow(call.shard, call.now) {
+			sent = append(sent, call)
+		} else {
+			call.err = errCircuit
+		}
+	}
+	c.askAll(ctx, sent)
 }
 
 // check refuses what would not make a key.
@@ -159,7 +167,12 @@ func (c *Client) call(req Request) ([]string, []any) {
 }
 
 // shardOf is where all keys of a request lie.
-func shardOf(req Request) uint8 { return Shard(req.Group) }
+func shardOf(req Request) uint8 {
+	if isScope(req.Group) {
+		return Shard(req.User)
+	}
+	return Shard(req.Group)
+}
 
 // decodeReply reads the script's seven integers, or the packed form of them.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {

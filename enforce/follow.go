@@ -84,7 +84,7 @@ func (c *Client) heard(ctx context.Context, group string) {
 		c.known.stale(name)
 		readCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 		pipe := c.cfg.Redis.Pipeline()
-		r := c.read(readCtx, pipe, action, group)
+		r := c.read(readCtx, pipe, Request{Action: action, Group: group})
 		_, err := pipe.Exec(readCtx)
 		cancel()
 		if err == nil {

@@ -13,6 +13,8 @@ import (
 const (
 	knownMax = 20_000      // policies remembered at most, about 10 MB without texts of the groups' own
 	knownFor = time.Minute // then a policy is read again, with the next check
+
+	absentFor = time.Second // for so long a scope that does not limit an action is not asked for it
 )
 
 // known remembers what was read of policies lately: two generations of maps, of which the older is dropped when the younger
@@ -30,6 +32,7 @@ type lastKnown struct {
 	version  int64
 	compiled policy.Compiled              // what notices tell of: limit, period and algorithm
 	texts    map[string]map[string]string // the group's own notices
+	absent   bool                         // of a scope: it does not limit the action
 	until    time.Time                    // then it is read again
 }
 
@@ -69,6 +72,14 @@ func (k *known) seen(name policyName, version int64) {
 		e.until, e.version = time.Time{}, version
 		k.put(name, e)
 	}
+}
+
+// without says that a scope was seen a moment ago to limit no such action.
+func (k *known) without(name policyName, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e, ok := k.get(name)
+	return ok && e.absent && now.Before(e.until.Add(absentFor-knownFor))
 }
 
 func (k *known) learn(name policyName, e lastKnown, now time.Time) {
@@ -138,19 +149,27 @@ type reading struct {
 	notice   *redis.MapStringStringCmd
 }
 
-// read adds the reading of a policy to a pipeline.
-func (c *Client) read(ctx context.Context, pipe redis.Pipeliner, action, group string) reading {
-	return reading{
-		own:    pipe.HMGet(ctx, c.keys.Policy(action, group), "on_failure", "program", "group_program"),
-		def:    pipe.HMGet(ctx, c.keys.Default(Shard(group), action), "on_failure", "program", "group_program"),
-		notice: pipe.HGetAll(ctx, c.keys.Notice(group)),
+// read adds the reading of a policy to a pipeline. Scopes have neither defaults nor texts of their own.
+func (c *Client) read(ctx context.Context, pipe redis.Pipeliner, req Request) reading {
+	keys, _ := c.call(req)
+	r := reading{own: pipe.HMGet(ctx, keys[0], "on_failure", "program", "group_program")}
+	if !isScope(req.Group) {
+		r.def = pipe.HMGet(ctx, keys[1], "on_failure", "program", "group_program")
+		r.notice = pipe.HGetAll(ctx, c.keys.Notice(req.Group))
 	}
+	return r
 }
 
 // policy is what was read; the defaults, or what is built in, where nothing of the group's own can be read.
 func (r reading) policy(action string) lastKnown {
-	e := lastKnown{rule: builtIn(action), compiled: policy.FactoryPolicy(action), texts: NoticeTexts(r.notice.Val())}
+	e := lastKnown{rule: builtIn(action), compiled: policy.FactoryPolicy(action), absent: r.def == nil}
+	if r.notice != nil {
+		e.texts = NoticeTexts(r.notice.Val())
+	}
 	for _, source := range []*redis.SliceCmd{r.def, r.own} {
+		if source == nil {
+			continue
+		}
 		values := source.Val()
 		if len(values) < 3 {
 			continue
@@ -162,7 +181,7 @@ func (r reading) policy(action string) lastKnown {
 		program, _ := values[1].(string)
 		ofGroup, _ := values[2].(string)
 		if compiled, ok := DecodeProgram([]byte(program), []byte(ofGroup)); ok {
-			e.compiled = compiled
+			e.compiled, e.absent = compiled, false
 			if source == r.own {
 				e.version = compiled.Version
 			}

@@ -482,6 +482,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide one attempt by all that it counts for
+         * @description Asks the member's limits in the group, and the system's scopes: of the member across groups, of two users who write to
+         *     each other, of the client's address. Subjects that are left out are not asked. The answer is that of one scope: a
+         *     refusal if any refuses, with the longest wait. Nothing is charged to any scope while another refuses: all are looked at
+         *     first, then the group is charged, then the scopes of the system. Where attempts of one subject are under way at once, one
+         *     that a scope refuses at the end may have been charged to the others; no scope lets more pass than its limit.
+         */
+        post: operations["CheckAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/system/bounds": {
         parameters: {
             query?: never;
@@ -1460,6 +1484,72 @@ export interface components {
             degraded: boolean;
             notice: components["schemas"]["Notice"] | null;
         };
+        CheckAllInput: {
+            /** @description A registered action. */
+            action: string;
+            subjects: components["schemas"]["CheckSubjects"];
+            /** @description The member's roles in the group, for the group's limits alone; unknown ones are ignored and counted. */
+            roles?: string[];
+            /**
+             * Format: int64
+             * @description All or nothing; 0 only looks.
+             * @default 1
+             */
+            cost: number;
+        };
+        /** @description Whom the attempt counts for; at least one. group and peer need user. */
+        CheckSubjects: {
+            /** @description The group in which it is made. */
+            group?: string;
+            /** @description Who makes it. */
+            user?: string;
+            /** @description The other user of a direct message. */
+            peer?: string;
+            /** @description The client's IPv4 or IPv6 address, without a port. An IPv6 address counts as its /64. */
+            ip?: string;
+        };
+        ScopedDecision: {
+            /**
+             * @description Whose limits answer.
+             * @enum {string}
+             */
+            scope: "group" | "user" | "peer" | "ip";
+            allowed: boolean;
+            /**
+             * Format: int64
+             * @description 0–4 allowed, 10–16 refused.
+             */
+            code: number;
+            /** @description The code's name, as of the check in a group. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description Milliseconds after which the scope that answers accepts the same attempt.
+             */
+            wait_ms: number;
+            /** Format: int64 */
+            remaining: number;
+            /**
+             * Format: int64
+             * @description 0 where no window limits.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description Of the group; scopes of the system count none.
+             */
+            strikes: number;
+            /** Format: int64 */
+            step: number;
+            /**
+             * Format: int64
+             * @description The policy's version: of the group, 0 where it follows the defaults; of the other scopes that of the defaults.
+             */
+            version: number;
+            /** @description Redis did not answer; the policy's on_failure decided. */
+            degraded: boolean;
+            notice: components["schemas"]["Notice"] | null;
+        };
         /** @description What the member is told. */
         Notice: {
             en: string;
@@ -1526,8 +1616,51 @@ export interface components {
             exempt_roles?: string[];
             penalties?: components["schemas"]["Penalties"];
             notices?: components["schemas"]["Notices"];
+            scopes?: components["schemas"]["Scopes"];
             /** @description In the answer to a PUT only. */
             clamped?: components["schemas"]["Clamp"][];
+        };
+        /** @description The system's own document. What it leaves out is as shipped. */
+        DefaultsDocument: {
+            /** @description IANA name, such as Asia/Shanghai. */
+            time_zone?: string;
+            /** @description By action. */
+            actions?: {
+                [key: string]: components["schemas"]["ActionSettings"];
+            };
+            exempt_roles?: string[];
+            penalties?: components["schemas"]["Penalties"];
+            notices?: components["schemas"]["Notices"];
+            scopes?: components["schemas"]["Scopes"];
+        };
+        /**
+         * @description Limits of the system beside those of members in groups; `/v1/check` asks them. An action that a scope does not name is
+         *     not limited there, and of those that it names, a limit that is absent is none. Bounds bind the numbers, but how many may
+         *     pass may be up to 10,000. Scopes take no strikes and no mutes, and roles exempt nobody from them.
+         */
+        Scopes: {
+            user?: components["schemas"]["ScopeActions"];
+            peer?: components["schemas"]["ScopeActions"];
+            ip?: components["schemas"]["ScopeActions"];
+        };
+        /**
+         * @description By action. user is a member across all groups; peer two users together, whoever of them writes; ip an IPv4 address, or
+         *     the /64 of an IPv6 one.
+         */
+        ScopeActions: {
+            [key: string]: components["schemas"]["ScopeSettings"];
+        };
+        ScopeSettings: {
+            enabled?: boolean;
+            mode?: components["schemas"]["Mode"];
+            /**
+             * Format: int64
+             * @description Milliseconds between two accepted attempts; null is none.
+             */
+            min_interval_ms?: number | null;
+            window?: components["schemas"]["Window"] | null;
+            ban?: components["schemas"]["BanSetting"] | null;
+            on_failure?: components["schemas"]["OnFailure"];
         };
         /**
          * @description What a change of bounds or defaults would do. Counts are of groups that are not archived. A group may be loosened by
@@ -1592,6 +1725,8 @@ export interface components {
             settings: components["schemas"]["ImpactSetting"][];
             /** @description Groups that would change, by id. */
             samples: components["schemas"]["ImpactSample"][];
+            /** @description What would change of the system's scopes, which concern no group. */
+            scopes: components["schemas"]["ImpactChange"][];
             /** @description How long it takes until every group is live; null before this server has published all groups once. */
             publishing: components["schemas"]["ImpactPublishing"] | null;
         };
@@ -2101,7 +2236,7 @@ export interface components {
             /** @description The bounds, whole. */
             bounds?: components["schemas"]["BoundsInput"] & unknown;
             /** @description The system's own document, whole. */
-            defaults?: components["schemas"]["Document"];
+            defaults?: components["schemas"]["DefaultsDocument"];
             /** @description Actions of the registry. None is ever removed. */
             actions?: {
                 [key: string]: components["schemas"]["ActionInput"];
@@ -3356,6 +3491,32 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    CheckAll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckAllInput"];
+            };
+        };
+        responses: {
+            /** @description The decision. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScopedDecision"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     GetBounds: {
         parameters: {
             query?: never;
@@ -3460,7 +3621,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Document"];
+                "application/json": components["schemas"]["DefaultsDocument"];
             };
         };
         responses: {
@@ -3489,7 +3650,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Document"];
+                "application/json": components["schemas"]["DefaultsDocument"];
             };
         };
         responses: {
