@@ -100,7 +100,9 @@ func TestCheckAll_Faults(t *testing.T) {
 func TestCheckAll_RedisGoneIsDegraded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	rdb := server.Client()
+	once := *server.Client().Options()
+	once.MaxRetries, once.DialerRetries = -1, 1
+	rdb := redis.NewClient(&once)
 	t.Cleanup(func() { _ = rdb.Close() })
 	b := newBedOn(t, pgtest.Postgres(t), rdb)
 	server.Stop()

@@ -309,7 +309,9 @@ func TestScopesOnACluster(t *testing.T) {
 func TestScopesWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	rdb := server.Client()
+	once := *server.Client().Options()
+	once.MaxRetries, once.DialerRetries = -1, 1 // a server that is gone is not tried again and again
+	rdb := redis.NewClient(&once)
 	t.Cleanup(func() { _ = rdb.Close() })
 	s := newScopes(t, rdb)
 	s.limit(policy.ScopeUser, atMost(5, func(c *policy.Compiled) { c.OnFailure = policy.Refuse }))
