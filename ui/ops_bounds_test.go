@@ -217,3 +217,24 @@ func TestAuditorsReadTheBounds(t *testing.T) {
 		v.post("/ops/bounds/preview", p.fields()).want(http.StatusForbidden)
 	})
 }
+
+// The form of all the actions that may be registered, with names as long as they may be, can be sent.
+func TestTheBoundsOfAsManyActionsAsThereMayBeAreSaved(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, postgres(t))
+	record, err := f.store.Bounds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for i := len(record.System.ActionNames()); i < policy.MaxActions; i++ {
+		last = fmt.Sprintf("a-name-of-thirty-two-letters-%03d", i)
+		if _, _, err := f.store.PutAction(t.Context(), system, policy.ActionSpec{Name: last}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := f.signedIn(f.operator)
+	v.post("/ops/bounds", v.edited("/ops/bounds", last+".gap.min", "3 s", "reason", strings.Repeat("长", 500))).want(http.StatusSeeOther)
+	f.entries("bounds.update", 1)
+	v.post("/ops/defaults", v.edited("/ops/defaults", "message-gap", "4", "reason", strings.Repeat("长", 500))).want(http.StatusSeeOther)
+}

@@ -92,7 +92,7 @@ func TestRedirectsStayHere(t *testing.T) {
 	each(t, func(f *fixture) {
 		for _, to := range []string{
 			"https://evil.example", "//evil.example", `/\evil.example`, "javascript:alert(1)",
-			"/\t/evil.example", "/\n/evil.example", "/\x00/evil.example", "\t//evil.example",
+			"/\t/evil.example", "/\n/evil.example", "\t//evil.example",
 		} {
 			got := f.visitor().post("/sign-in", url.Values{"token": {f.operator}, "to": {to}}).want(http.StatusSeeOther)
 			if location := got.header.Get("Location"); location != "/groups" {

@@ -103,6 +103,7 @@ func (u *UI) routes() *echo.Echo {
 	session := echo.WrapMiddleware(u.sessions.LoadAndSave)
 	e.GET("/static/*", u.assets.serve)
 	e.Use(middleware.GzipWithConfig(middleware.GzipConfig{Level: gzip.BestSpeed, MinLength: 1024, Skipper: isStatic}))
+	e.Use(legible)
 	e.GET("/", u.home)
 	e.POST("/language", u.chooseLanguage)
 	e.GET("/sign-in", u.signInPage, session)
@@ -133,8 +134,9 @@ func isStatic(c echo.Context) bool { return c.Path() == "/static/*" }
 
 func (u *UI) home(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/groups") }
 
-// maxForm is the largest form that is read, in bytes.
-const maxForm = 64 << 10
+// maxForm is the largest form that is read, in bytes: the bounds of all the actions that may be registered take some
+// 300 KB, since a form says beside what is typed what it was opened with.
+const maxForm = 1 << 20
 
 // secured sets the headers that every answer carries, names the request, and survives a panic.
 func (u *UI) secured(next http.Handler) http.Handler {
