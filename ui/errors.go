@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -92,10 +93,10 @@ func (u *UI) problem(w http.ResponseWriter, r *http.Request, status int, key str
 	}
 }
 
-// kept reads the form of a group's page as it was sent. It echoes the sender's own words alone, and only to a sender
-// who passed the check for cross-site requests.
+// kept reads the form as it was sent. It echoes the sender's own words alone, and only to a sender who passed the check
+// for cross-site requests; never the secret of a form that signs in.
 func (b base) kept(r *http.Request) []keptField {
-	if r.PostFormValue("version") == "" {
+	if r.Method != http.MethodPost || r.ParseForm() != nil || !strings.HasPrefix(b.Path, "/groups/") && !strings.HasPrefix(b.Path, "/ops/") {
 		return nil
 	}
 	var fields []keptField

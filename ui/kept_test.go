@@ -66,6 +66,37 @@ func TestADatabaseThatIsAwayKeepsWhatWasTyped(t *testing.T) {
 	})
 }
 
+// Whatever form is sent while the database is away, or by somebody who is not signed in any more, can be sent again; but
+// the secret that signs in is repeated by no page.
+func TestEveryFormIsKeptButTheOneThatSignsIn(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		forms := map[string]url.Values{
+			"/groups/tea":            v.edited("/groups/tea", "message-gap", "7.5"),
+			"/groups/tea/members":    {"user": {"mei"}, "for": {"10"}, "for-u": {"m"}, "reason": {"typed"}},
+			"/groups/tea/exemptions": {"nm": {"mei"}, "nm-note": {"typed"}},
+			"/ops/bounds":            v.edited("/ops/bounds", "message.gap.min", "3 s", "reason", "typed"),
+			"/ops/defaults":          v.edited("/ops/defaults", "message-gap", "3", "reason", "typed"),
+			"/ops/tokens":            {"name": {"typed"}, "role": {"gateway"}, "days": {"90"}},
+		}
+		kept := func(v *visitor, status int) {
+			for path, form := range forms {
+				p := v.post(path, form).want(status).has(`action="` + path + `"`)
+				if diff := cmp.Diff(form, p.allFields()); diff != "" {
+					t.Errorf("%s: kept (-sent +kept):\n%s", path, diff)
+				}
+			}
+		}
+		kept(f.visitor(), http.StatusUnauthorized)
+		if err := f.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		kept(v, http.StatusServiceUnavailable)
+		f.visitor().post("/sign-in", url.Values{"token": {"secret-token"}}).hasNot("secret-token")
+	})
+}
+
 func TestAFaultKeepsWhatTheFormWasOpenedWith(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
