@@ -67,8 +67,14 @@ func (u *UI) tokensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if name := c.QueryParam("revoked"); name != "" {
-		v.Banner = &bannerView{Kind: "good", Text: v.Say("token_revoked", name)}
+	if id := c.QueryParam("revoked"); id != "" { // what the address claims is looked up: a link may come from anywhere
+		t, err := u.cfg.Store.Token(c.Request().Context(), id)
+		if err != nil && !hasCode(err, policy.CodeNotFound) {
+			return err
+		}
+		if !t.RevokedAt.IsZero() {
+			v.Banner = &bannerView{Kind: "good", Text: v.Say("token_revoked", t.Name)}
+		}
 	}
 	return u.render(c.Response(), http.StatusOK, "ops_tokens", v)
 }
@@ -221,5 +227,5 @@ func (u *UI) revokeToken(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, "/ops/tokens?"+url.Values{"revoked": {t.Name}}.Encode())
+	return c.Redirect(http.StatusSeeOther, "/ops/tokens?"+url.Values{"revoked": {t.ID}}.Encode())
 }

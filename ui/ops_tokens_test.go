@@ -31,14 +31,24 @@ func TestATokenIsMadeShownOnceAndRevoked(t *testing.T) {
 		v.get(revoke).want(http.StatusOK).has("Revoke mei?").hasNot("You are signed in with this token")
 		to := v.post(revoke, nil).want(http.StatusSeeOther).header.Get("Location")
 		v.get(to).want(http.StatusOK).has("mei is revoked").hasNot(`href="` + revoke + `"`)
+		for _, claim := range []string{"everything", "nothing+is+left", v.heldToken()} {
+			v.get("/ops/tokens?revoked=" + claim).want(http.StatusOK).hasNot("is revoked")
+		}
 		if _, err := f.store.Authenticate(t.Context(), secret); err == nil {
 			t.Error("the revoked token still holds")
 		}
 		v.post(revoke, nil).want(http.StatusSeeOther) // already revoked: nothing more happens
-		f.entries("token.create", 2)
+		f.entries("token.create", 3)
 		f.entries("token.revoke", 1)
 		v.get("/ops/tokens/nowhere/revoke").want(http.StatusNotFound)
 	})
+}
+
+// heldToken is the id of a token that still holds.
+func (f *fixture) heldToken() string {
+	f.t.Helper()
+	token, _ := f.token(store.RoleAuditor)
+	return token.ID
 }
 
 // entries holds the number of audit entries of an action against the wanted one.
