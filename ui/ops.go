@@ -54,9 +54,6 @@ func (u *UI) watching(next echo.HandlerFunc) echo.HandlerFunc {
 		if watches(p.Role) && (!changes || p.Role == store.RoleOperator) {
 			return next(c)
 		}
-		if p.TokenID != "" {
-			u.cfg.Store.NoteRefusal(store.Refusal{Kind: store.RefusedRole, Who: store.TokenWho(p.TokenID), Route: r.Method + " " + c.Path()})
-		}
 		return policy.Errorf(policy.CodeForbidden, "the role %s may not do this", p.Role)
 	}
 }

@@ -40,6 +40,7 @@ func (u *UI) enterPortal(c echo.Context) error {
 	address, now := u.cfg.Address(r), u.cfg.Now()
 	if wait := u.tries.wait(address, now); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
+		u.noteRefusal(c, store.RefusedSignIn, store.AddressWho(address))
 		c.Response().Header().Set("Retry-After", plain(seconds))
 		return u.showPortal(c, http.StatusTooManyRequests, say("sign_in_paused", seconds))
 	}
@@ -47,6 +48,7 @@ func (u *UI) enterPortal(c echo.Context) error {
 	p, err := u.cfg.Store.UsePortalCode(r.Context(), actor, c.Param("code"))
 	if hasCode(err, policy.CodeUnauthenticated) {
 		u.tries.failed(address, now)
+		u.noteRefusal(c, store.RefusedSignIn, store.AddressWho(address))
 		return u.showPortal(c, http.StatusGone, say("portal_over"))
 	}
 	if err != nil {

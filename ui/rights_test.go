@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
@@ -175,4 +177,40 @@ func (f *fixture) bounds(change func(*policy.Bounds)) {
 	if _, _, err := f.store.UpdateBounds(f.t.Context(), system, store.Anything(), b); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// Whatever the pages refuse to somebody is counted in the log of refused access, as the REST face does.
+func TestRefusalsOfThePagesAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		f.group("other", "Others")
+		token, secret := f.token(store.RoleGroupAdmin, "tea")
+		admin, guest := f.signedIn(secret), f.visitor()
+		session, link := f.portal("tea")
+		guest.post(link, url.Values{}).want(http.StatusSeeOther)
+		guest.post(link, url.Values{}).want(http.StatusGone)
+		for _, v := range []*visitor{admin, guest} {
+			v.get("/ops/audit").want(http.StatusForbidden)
+			v.post("/ops/tokens", url.Values{}).want(http.StatusForbidden)
+			v.get("/groups/other").want(http.StatusNotFound)
+			v.get("/groups/tea").want(http.StatusOK)
+		}
+		f.signedIn(f.operator).get("/groups/nowhere").want(http.StatusNotFound) // hidden from nobody
+		page, err := f.store.ListRefusals(t.Context(), store.RefusalQuery{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, r := range page.Items {
+			got[r.Who+" "+r.Kind+" "+r.Route] += r.Count
+		}
+		want := map[string]int64{store.AddressWho("") + " sign_in POST /portal/:code": 1}
+		for _, id := range []string{token.ID, session.ID} {
+			who := store.TokenWho(id)
+			want[who+" forbidden GET /ops/audit"], want[who+" forbidden POST /ops/tokens"], want[who+" foreign_group GET /groups/:group_id"] = 1, 1, 1
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("refused (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -58,8 +58,32 @@ func (u *UI) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), principalContext{}, principal)))
-		return next(c)
+		err = next(c)
+		u.noteDenied(c, principal, err)
+		return err
 	}
+}
+
+// noteDenied counts what somebody who is signed in was refused, as the REST face does: by role, or since the group is
+// none of his. A portal session counts by its own id.
+func (u *UI) noteDenied(c echo.Context, p store.Principal, err error) {
+	kind := ""
+	switch {
+	case hasCode(err, policy.CodeForbidden):
+		kind = store.RefusedRole
+	case hasCode(err, policy.CodeNotFound) && c.Param("group_id") != "":
+		if id, fault := pathID(c); fault == nil && !p.Sees(id) {
+			kind = store.RefusedGroup
+		}
+	}
+	if kind != "" {
+		u.noteRefusal(c, kind, store.TokenWho(p.TokenID))
+	}
+}
+
+// noteRefusal counts one refusal of a route.
+func (u *UI) noteRefusal(c echo.Context, kind, who string) {
+	u.cfg.Store.NoteRefusal(store.Refusal{Kind: kind, Who: who, Route: c.Request().Method + " " + c.Path()})
 }
 
 // principal reads who is signed in; CodeUnauthenticated where nobody is or the token no longer holds.

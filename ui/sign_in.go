@@ -40,14 +40,14 @@ func (u *UI) signIn(c echo.Context) error {
 	address, now := u.cfg.Address(r), u.cfg.Now()
 	if wait := u.tries.wait(address, now); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
-		u.noteRefusal(store.RefusedSignIn, store.AddressWho(address))
+		u.noteRefusal(c, store.RefusedSignIn, store.AddressWho(address))
 		c.Response().Header().Set("Retry-After", plain(seconds))
 		return u.showSignIn(c, http.StatusTooManyRequests, say("sign_in_paused", seconds), c.FormValue("to"))
 	}
 	principal, err := u.cfg.Store.Authenticate(r.Context(), strings.TrimSpace(c.FormValue("token")))
 	if hasCode(err, policy.CodeUnauthenticated) {
 		u.tries.failed(address, now)
-		u.noteRefusal(store.RefusedSignIn, store.AddressWho(address))
+		u.noteRefusal(c, store.RefusedSignIn, store.AddressWho(address))
 		return u.showSignIn(c, http.StatusUnprocessableEntity, say("token_wrong"), c.FormValue("to"))
 	}
 	if err != nil {
@@ -55,15 +55,10 @@ func (u *UI) signIn(c echo.Context) error {
 	}
 	u.tries.succeeded(address)
 	if !isPerson(principal.Role) {
-		u.noteRefusal(store.RefusedRole, store.TokenWho(principal.TokenID))
+		u.noteRefusal(c, store.RefusedRole, store.TokenWho(principal.TokenID))
 		return u.showSignIn(c, http.StatusForbidden, say("sign_in_not_person"), c.FormValue("to"))
 	}
 	return u.open(c, principal)
-}
-
-// noteRefusal counts a sign-in that was refused.
-func (u *UI) noteRefusal(kind, who string) {
-	u.cfg.Store.NoteRefusal(store.Refusal{Kind: kind, Who: who, Route: "POST /sign-in"})
 }
 
 // open starts the session under a new id, so that one planted before sign-in is worth nothing.
