@@ -196,7 +196,10 @@ func (b base) auditRow(e store.AuditEntry) auditRow {
 func (b base) what(e store.AuditEntry) string {
 	changes := changesOf(e)
 	words := policy.DiffWords(changes, b.Lang)
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0 && len(e.Erased) > 0:
+		return b.Say("entry_erased")
+	case len(words) == 0:
 		return e.Target
 	}
 	said := words[0].Sentence

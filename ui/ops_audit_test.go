@@ -132,3 +132,17 @@ func TestWordsOfTheAuditLogAreText(t *testing.T) {
 		}
 	})
 }
+
+func TestTheAuditLogSaysWhatWasErased(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		v := f.signedIn(f.operator)
+		v.post("/groups/tea/members", url.Values{"user": {"mei"}, "for": {"10"}, "for-u": {"m"}, "reason": {"spam"}}).want(http.StatusSeeOther)
+		v.get("/ops/audit?action=mute.*").want(http.StatusOK).has("mei")
+		if _, err := f.store.ErasePerson(t.Context(), system, "mei"); err != nil {
+			t.Fatal(err)
+		}
+		v.get("/ops/audit?action=mute.*").want(http.StatusOK).has(`class="what">A person was erased from this entry`).hasNot("mei", "spam")
+		v.get(fmt.Sprintf("/ops/audit/%d", f.entries("mute.put", 1)[0].Seq)).want(http.StatusOK).has("A person was erased").hasNot("mei", "spam")
+	})
+}
