@@ -39,7 +39,7 @@ func (h Hash) Map() map[string]string {
 }
 
 // PolicyHash is the hash of one compiled policy: `program` first, because the scripts read it with every check and the
-// first field of a listpack is the cheapest, then what guards it, then the same values for people. What says only what
+// first field of a listpack is the cheapest, and the roles that it sets free, then what guards it, then the same values for people. What says only what
 // holds anyway is left out: `enabled` stands there where it is 0, `count_refused` where it is 1, `ban_for_ms` where there
 // is one, ladder and forgiveness where the action is speech. Such a hash takes no more than 320 B (ADR 0018). All values
 // are at most 64 bytes, so that the hash stays a listpack, as long as roles and ladder are short enough to be written in
@@ -50,6 +50,7 @@ func PolicyHash(c policy.Compiled) Hash {
 	p := packer{hash: make(Hash, 0, usualWords), text: text[:0], cuts: cuts[:0]}
 	p.text = appendProgram(p.text, c)
 	p.cut("program")
+	p.roles(c)
 	p.number("order", c.Order)
 	p.word("digest", "")
 	p.word("format", formatText)

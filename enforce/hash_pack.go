@@ -36,14 +36,8 @@ func (p *packer) cut(name string) {
 	p.cuts = append(p.cuts, span{len(p.hash) - 1, len(p.text)})
 }
 
-// penalties are what an attempt meets that is refused, and who is spared that.
-func (p *packer) penalties(c policy.Compiled) {
-	if c.CountRefused {
-		p.word("count_refused", "1")
-	}
-	if c.BanForMS > 0 {
-		p.number("ban_for_ms", c.BanForMS)
-	}
+// roles are those that no limit holds.
+func (p *packer) roles(c policy.Compiled) {
 	for i, role := range c.ExemptRoles {
 		if i > 0 {
 			p.text = append(p.text, ',')
@@ -51,6 +45,16 @@ func (p *packer) penalties(c policy.Compiled) {
 		p.text = append(p.text, role...)
 	}
 	p.cut("exempt_roles")
+}
+
+// penalties are what an attempt meets that is refused.
+func (p *packer) penalties(c policy.Compiled) {
+	if c.CountRefused {
+		p.word("count_refused", "1")
+	}
+	if c.BanForMS > 0 {
+		p.number("ban_for_ms", c.BanForMS)
+	}
 	if c.Speech {
 		p.text = appendLadder(p.text, c.Ladder)
 		p.cut("ladder")

@@ -43,6 +43,8 @@ func packedReplies() []string {
 		"return {0, 0, limit - used, limit, strikes, 0, version}",
 		"used = limit - used\n" +
 			"  return char(0, 0, 0, 0, 0, (used - used % 256) / 256, used % 256, l1, l2, strikes, 0, v1, v2, v3, v4, v5)",
+		"return {0, 0, left, limit, 0, 0, version}",
+		"return char(0, 0, 0, 0, 0, (left - left % 256) / 256, left % 256, l1, l2, 0, 0, v1, v2, v3, v4, v5)",
 		"return {1, 0, 0, 0, 0, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, v1, v2, v3, v4, v5)",
 		"return {1, 0, 0, 0, strikes, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, strikes, 0, v1, v2, v3, v4, v5)",
 		"return {12, muted, 0, 0, strikes, 0, version}", "return {12, muted, 0, 0, strikes, 0, " + versionBytes + "}",
