@@ -65,12 +65,14 @@ func number(b *testing.B, db *sql.DB, query string) (n float64) {
 	return n
 }
 
-// readAll pages all groups as the publisher does, and returns µs of CPU a group.
+// readAll pages all groups as a fleet job does, and returns µs of CPU a group.
 func readAll(b *testing.B, s *store.Store) float64 {
 	b.Helper()
+	reader := s.FleetReader()
+	defer reader.Close(b.Context())
 	began, read, after := cpuMicros(b), 0, ""
 	for {
-		rows, err := s.PublishPage(context.WithoutCancel(b.Context()), nil, after, 1000)
+		rows, err := reader.After(context.WithoutCancel(b.Context()), after, 1000)
 		if err != nil {
 			b.Fatal(err)
 		}
