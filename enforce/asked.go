@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +20,7 @@ type asked struct {
 	now    time.Time       // when it began
 	learn  bool            // what is known of the policy is stale: it is read in the same round trip
 	queued chan struct{}   // in the queue: closed when the answer is there
+	told   bool            // in the queue: queued is closed
 	gone   <-chan struct{} // in the queue: closed when nobody waits for it any more
 
 	decision policy.Decision
@@ -31,6 +33,9 @@ func (c *Client) newCall(req Request) *asked {
 	return &asked{req: req, shard: shardOf(req), now: now, learn: !c.known.fresh(policyName{req.Action, req.Group}, now)}
 }
 
+// manyMost is how many calls a round trip carries at most.
+const manyMost = 1000
+
 // askAll asks Redis for all of them and waits no longer than the timeout and the caller's context allow.
 func (c *Client) askAll(ctx context.Context, calls []*asked) {
 	if len(calls) == 0 {
@@ -38,17 +43,41 @@ func (c *Client) askAll(ctx context.Context, calls []*asked) {
 	}
 	callCtx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	c.bounded(callCtx, calls)
+	if c.cluster != nil && len(calls) > 1 {
+		c.askMasters(callCtx, calls)
+	} else {
+		for some := range slices.Chunk(calls, manyMost) {
+			c.askSome(callCtx, some)
+		}
+	}
 	c.noteCircuits(ctx.Err() == nil, calls)
+}
+
+// askSome makes a round trip, unless the context has ended: what is not asked is not charged.
+func (c *Client) askSome(ctx context.Context, calls []*asked) {
+	if err := ctx.Err(); err != nil {
+		fail(calls, err)
+		return
+	}
+	c.bounded(ctx, calls)
+}
+
+func fail(calls []*asked, err error) {
+	for _, call := range calls {
+		call.err = err
+	}
 }
 
 // bounded makes a round trip that ends with its context, also where the client of Redis would not.
 func (c *Client) bounded(ctx context.Context, calls []*asked) {
-	if c.obeys {
+	switch {
+	case c.cluster != nil && len(calls) > 1:
+		c.askMasters(ctx, calls)
+	case c.obeys:
 		c.roundTrip(ctx, calls)
-	} else if err := c.waitFor(ctx, calls); err != nil {
-		for _, call := range calls {
-			call.err = err
+	default:
+		if err := c.waitFor(ctx, calls); err != nil {
+			fail(calls, err)
 		}
 	}
 }
@@ -78,40 +107,46 @@ func (c *Client) waitFor(ctx context.Context, calls []*asked) error {
 // roundTrip runs the script for each, and where a policy is to be learned reads it too: one call, or one pipeline.
 func (c *Client) roundTrip(ctx context.Context, calls []*asked) {
 	if len(calls) == 1 && !calls[0].learn {
-		keys, args := c.call(calls[0].req)
-		calls[0].decision, calls[0].err = decodeReply(c.script.Run(ctx, c.cfg.Redis, keys, args...))
+		calls[0].decision, calls[0].err = decodeReply(c.run(ctx, calls[0].req))
 		return
 	}
-	replies, learned := c.pipeline(ctx, calls)
+	replies, learned := c.pipeline(ctx, calls, true)
 	if missing := withoutScript(calls, replies); len(missing) > 0 {
-		if err := c.script.Load(ctx, c.cfg.Redis).Err(); err == nil {
-			again, _ := c.pipeline(ctx, missing)
-			for i, at := 0, 0; i < len(calls) && at < len(missing); i++ {
-				if calls[i] == missing[at] {
-					replies[i] = again[at]
-					at++
-				}
+		c.loadScript(ctx, missing)
+		again, _ := c.pipeline(ctx, missing, false)
+		for i, at := 0, 0; i < len(calls) && at < len(missing); i++ {
+			if calls[i] == missing[at] {
+				replies[i] = again[at]
+				at++
 			}
 		}
 	}
 	for i, call := range calls {
 		if call.decision, call.err = decodeReply(replies[i]); call.learn && call.err == nil {
-			call.policy = learned[i].policy(call.req.Action)
+			call.policy = learned[call.policyAt()].policy(call.req.Action)
 			call.policy.version = call.decision.Version
-			call.err = learned[i].damage(call.policy)
+			call.err = learned[call.policyAt()].damage(call.policy)
 		}
 	}
 }
 
-// pipeline sends the calls. Each reply carries its own error; on a cluster the client of Redis groups them by master.
-func (c *Client) pipeline(ctx context.Context, calls []*asked) ([]*redis.Cmd, []reading) {
+// policyAt is a policy in its shard; those of scopes stand in each.
+type policyAt struct {
+	name  policyName
+	shard uint8
+}
+
+func (a *asked) policyAt() policyAt { return policyAt{policyName{a.req.Action, a.req.Group}, a.shard} }
+
+// pipeline sends the calls and, if asked to, reads each policy that is to be learned once. Each reply carries its own
+// error; on a cluster the client of Redis groups them by master.
+func (c *Client) pipeline(ctx context.Context, calls []*asked, learn bool) ([]*redis.Cmd, map[policyAt]reading) {
 	pipe := c.cfg.Redis.Pipeline()
-	replies, readings := make([]*redis.Cmd, len(calls)), make([]reading, len(calls))
+	replies, readings := make([]*redis.Cmd, len(calls)), map[policyAt]reading{}
 	for i, call := range calls {
-		keys, args := c.call(call.req)
-		replies[i] = c.script.EvalSha(ctx, pipe, keys, args...)
-		if call.learn {
-			readings[i] = c.read(ctx, pipe, call.req)
+		replies[i] = c.send(ctx, pipe, "evalsha", c.script.Hash(), call.req)
+		if _, read := readings[call.policyAt()]; learn && call.learn && !read {
+			readings[call.policyAt()] = c.read(ctx, pipe, call.req)
 		}
 	}
 	_, _ = pipe.Exec(ctx)
@@ -155,14 +190,26 @@ func (c *Client) learned(ctx context.Context, call *asked) Decision {
 	return Decision{Decision: call.decision, told: c.known.told(name, call.decision)}
 }
 
-// noteCircuits tells the breaker who answered. A caller whose own context ended says nothing of Redis.
+// noteCircuits tells the breaker who answered; however many calls a round trip carries, it is late once. A caller whose own
+// context ended says nothing of Redis.
 func (c *Client) noteCircuits(patient bool, calls []*asked) {
+	if len(calls) == 1 && calls[0].err == nil {
+		c.circuits.of(calls[0].shard).answered()
+		return
+	}
+	late := map[*circuit]bool{}
 	for _, call := range calls {
-		switch {
-		case call.err == nil:
-			c.circuits.answered(call.shard)
-		case patient && isTimeout(call.err):
-			c.circuits.timedOut(call.shard, c.cfg.Now())
+		one := c.circuits.of(call.shard)
+		if call.err == nil {
+			one.answered()
+			late[one] = false
+		} else if _, noted := late[one]; !noted && patient && isTimeout(call.err) {
+			late[one] = true
+		}
+	}
+	for one, is := range late {
+		if is {
+			one.timedOut(c.cfg.Now())
 		}
 	}
 }
@@ -185,8 +232,8 @@ func obeysContext(rdb redis.UniversalClient) bool {
 
 // Ready says whether Redis runs the script (not only answers a PING), by a peek that changes nothing.
 func (c *Client) Ready(ctx context.Context) error {
-	keys, args := c.call(Request{Action: "message", Group: "~ready", User: "~ready", Peek: true})
-	if _, err := decodeReply(c.script.Run(ctx, c.cfg.Redis, keys, args...)); err != nil {
+	probe := Request{Action: "message", Group: "~ready", User: "~ready", Peek: true}
+	if _, err := decodeReply(c.run(ctx, probe)); err != nil {
 		return fmt.Errorf("run the check script: %w", err)
 	}
 	return nil

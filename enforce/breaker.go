@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	openAfter  = 3                      // calls in a row that ran into the timeout
+	openAfter  = 3                      // round trips in a row that ran into the timeout
 	probeEvery = 100 * time.Millisecond // then one call is let through so often
 )
 
 var errCircuit = errors.New("redis did not answer in time, and is asked again in a moment")
 
-// circuits keep callers from waiting for a server that hangs: after a few timeouts in a row, decisions are degraded at once
+// circuits keep callers from waiting for a server that hangs: after a few round trips in a row that ran into the timeout, decisions are degraded at once
 // and only a probe now and then asks. Refused connections and error replies cost nobody time, so they open nothing, and the
 // check after a restart finds Redis. On a cluster each shard has its own, so that one hung master is the trouble of its
 // shards alone. The zero value is that of a cluster. Safe for concurrent use.
@@ -44,14 +44,13 @@ func (c *circuits) allow(shard uint8, now time.Time) bool {
 	return now.UnixNano() >= due && one.probe.CompareAndSwap(due, now.Add(probeEvery).UnixNano())
 }
 
-func (c *circuits) answered(shard uint8) {
-	if one := c.of(shard); one.late.Load() != 0 {
+func (one *circuit) answered() {
+	if one.late.Load() != 0 {
 		one.late.Store(0)
 	}
 }
 
-func (c *circuits) timedOut(shard uint8, now time.Time) {
-	one := c.of(shard)
+func (one *circuit) timedOut(now time.Time) {
 	if one.late.Add(1) >= openAfter {
 		one.probe.Store(now.Add(probeEvery).UnixNano())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ type Request struct {
 	Action string
 	Group  string
 	User   string
-	Roles  []string // of the user in the group; unknown ones are ignored
+	Roles  []string // of the user in the group; unknown ones are ignored, and what cannot be the name of one
 	Cost   int64    // 0 = 1; all or nothing
 	Peek   bool     // answer what cost 1 would be answered, change nothing; Cost is not looked at
 }
@@ -44,8 +45,10 @@ type Client struct {
 	cfg      Config
 	prefix   string
 	script   *redis.Script
+	source   string // of script
 	keys     Keys
-	obeys    bool // Redis's client ends a call with its context
+	obeys    bool                 // Redis's client ends a call with its context
+	cluster  *redis.ClusterClient // nil = one server
 	known    *known
 	circuits circuits
 	queue    queue
@@ -64,11 +67,11 @@ func New(cfg Config) *Client {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	keys := NewKeys(cfg.Prefix)
-	_, cluster := cfg.Redis.(*redis.ClusterClient)
+	keys, source := NewKeys(cfg.Prefix), packedCheckScript()
+	cluster, many := cfg.Redis.(*redis.ClusterClient)
 	return &Client{
-		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(packedCheckScript()), keys: keys, obeys: obeysContext(cfg.Redis),
-		known: newKnown(), circuits: circuits{whole: !cluster}, warner: newWarner(cfg.Logger),
+		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(source), source: source, keys: keys, obeys: obeysContext(cfg.Redis),
+		cluster: cluster, known: newKnown(), circuits: circuits{whole: !many}, warner: newWarner(cfg.Logger),
 	}
 }
 
@@ -91,10 +94,10 @@ func (c *Client) Check(ctx context.Context, req Request) (Decision, error) {
 	return c.settle(ctx, call), nil
 }
 
-// CheckMany decides many attempts in one round trip, on a cluster in one for each master, side by side: the decisions stand
-// in the order of the requests, and attempts of one member are decided in that order. Each is charged by itself; where a
-// part of Redis is away, only what lies there is degraded. The timeout is that of the whole. A malformed Request is an error
-// as of Check, and then nothing is asked.
+// CheckMany decides many attempts in one round trip for each thousand, on a cluster in one for each master, side by side: the
+// decisions stand in the order of the requests, and attempts of one member are decided in that order. Each is charged by
+// itself; where a part of Redis is away, only what lies there is degraded. The timeout is that of the whole: thousands that
+// it ends before are not asked and not charged. A malformed Request is an error as of Check, and then nothing is asked.
 func (c *Client) CheckMany(ctx context.Context, reqs []Request) ([]Decision, error) {
 	for i, req := range reqs {
 		if err := req.check(); err != nil {
@@ -159,12 +162,22 @@ func (c *Client) call(req Request) ([]string, []any) {
 	}
 	switch {
 	case cost != "":
-		return keys, []any{req.User, strings.Join(req.Roles, ","), cost}
+		return keys, []any{req.User, joinRoles(req.Roles), cost}
 	case len(req.Roles) > 0:
-		return keys, []any{req.User, strings.Join(req.Roles, ",")}
+		return keys, []any{req.User, joinRoles(req.Roles)}
 	}
 	return keys, nil
 }
+
+// joinRoles is the list that the script takes. What holds its comma is no role, and must not become two.
+func joinRoles(roles []string) string {
+	if slices.ContainsFunc(roles, holdsComma) {
+		roles = slices.DeleteFunc(slices.Clone(roles), holdsComma)
+	}
+	return strings.Join(roles, ",")
+}
+
+func holdsComma(role string) bool { return strings.Contains(role, ",") }
 
 // shardOf is where all keys of a request lie.
 func shardOf(req Request) uint8 {

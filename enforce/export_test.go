@@ -26,3 +26,6 @@ func (c *Client) Rule(action, group string) (policy.OnFailure, int64) {
 	e := c.known.last(policyName{action, group})
 	return e.rule, e.version
 }
+
+// Open says whether the breaker of the group's shard is open.
+func (c *Client) Open(group string) bool { return c.circuits.of(Shard(group)).late.Load() >= openAfter }

@@ -55,6 +55,7 @@ func pauseFollow(ctx context.Context) {
 func (c *Client) followOnce(ctx context.Context) {
 	words := c.cfg.Redis.Subscribe(ctx, c.keys.Changed())
 	defer func() { _ = words.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = words.Close() })() // a read does not end with its context
 	for {
 		word, err := words.Receive(ctx)
 		if err != nil {

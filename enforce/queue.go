@@ -76,8 +76,16 @@ func (c *Client) runLane() {
 		c.bounded(ctx, calls)
 		cancel()
 		for _, call := range calls {
-			close(call.queued)
+			call.tell()
 		}
+	}
+}
+
+// tell wakes who waits for the call in the queue, once.
+func (a *asked) tell() {
+	if a.queued != nil && !a.told {
+		a.told = true
+		close(a.queued)
 	}
 }
 

@@ -48,7 +48,7 @@ public final class Pacekeeper {
     public Decision check(String action, String group, String user, List<String> roles, long cost, Long nowMs) throws IOException {
         List<Object> rest = new ArrayList<>(List.of("4"));
         rest.addAll(keysOf(action, group, user));
-        rest.addAll(List.of(user, String.join(",", roles), Long.toString(cost)));
+        rest.addAll(List.of(user, String.join(",", roles.stream().filter(role -> !role.contains(",")).toList()), Long.toString(cost)));
         if (nowMs != null) {
             rest.add(nowMs.toString());
         }

@@ -26,7 +26,7 @@ export function keysOf({ action, group, user }, prefix = 'pk') {
 export async function check(redis, attempt, now) {
   const { user, roles = [], cost = 1 } = attempt
   const keys = keysOf(attempt)
-  const rest = [keys.length, ...keys, user, roles.join(','), cost, ...(now === undefined ? [] : [now])]
+  const rest = [keys.length, ...keys, user, roles.filter((role) => !role.includes(',')).join(','), cost, ...(now === undefined ? [] : [now])]
   const answer = await redis.evalsha(sha, ...rest).catch((error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
     return redis.eval(script, ...rest) // runs it and keeps it

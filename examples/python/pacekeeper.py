@@ -32,7 +32,7 @@ def check(client: redis.Redis, action: str, group: str, user: str, roles=(), cos
     now_ms is for tests.
     """
     keys = keys_of(action, group, user)
-    rest = [len(keys), *keys, user, ",".join(roles), cost]
+    rest = [len(keys), *keys, user, ",".join(role for role in roles if "," not in role), cost]
     if now_ms is not None:
         rest.append(now_ms)
     try:

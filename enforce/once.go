@@ -1,0 +1,42 @@
+package enforce
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// once is a call that the client of Redis must not repeat by itself: one whose answer was lost has been counted, and a
+// second would spend of the quota again, or take a strike for an attempt that was made once.
+type once struct{ *redis.Cmd }
+
+// NoRetry implements redis.Cmder.
+func (once) NoRetry() bool { return true }
+
+// processor is a client of Redis, or a pipeline of one.
+type processor interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// send runs the script, by its name or as a text, for a request.
+func (c *Client) send(ctx context.Context, to processor, how, script string, req Request) *redis.Cmd {
+	keys, args := c.call(req)
+	line := make([]any, 0, 3+len(keys)+len(args))
+	line = append(line, how, script, len(keys))
+	for _, key := range keys {
+		line = append(line, key)
+	}
+	cmd := redis.NewCmd(ctx, append(line, args...)...)
+	cmd.SetFirstKeyPos(3)
+	_ = to.Process(ctx, once{cmd}) // what it meets is the reply's
+	return cmd
+}
+
+// run runs the script for one request, also where Redis does not know it yet.
+func (c *Client) run(ctx context.Context, req Request) *redis.Cmd {
+	cmd := c.send(ctx, c.cfg.Redis, "evalsha", c.script.Hash(), req)
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		cmd = c.send(ctx, c.cfg.Redis, "eval", c.source, req)
+	}
+	return cmd
+}
