@@ -28,7 +28,7 @@ func documentWords() map[string]settingWord {
 		"actions/*/ban/for_ms":           {"{action}, ban after the limit", "{action}，超限后禁止", wording.duration, true},
 		"actions/*/ban/until":            {"{action}, ban after the limit until", "{action}，超限后禁止至", wording.plain, true},
 		"actions/*/on_failure":           {"{action}, while limits cannot be checked", "{action}，无法检查时", wording.onFailure, true},
-		"actions/*/group":                {"{action}, limit for the whole group", "{action}，全群限制", wording.plain, true},
+		"actions/*/group":                {"{action}, limit for the whole group", "{action}，全群限制", wording.groupLimit, true},
 	}
 	maps.Copy(words, windowWords("actions/*/window", "{action}, ", "{action}，"))
 	maps.Copy(words, windowWords("actions/*/group/window", "{action} of the whole group, ", "{action}（全群），"))

@@ -40,6 +40,10 @@ func TestDiffWords(t *testing.T) {
 			"“wave”, most in one window: system default → 8 in 30 s", "“wave”，窗口内上限：系统默认 → 30 秒内 8 次",
 		},
 		{
+			"a limit of the whole group", `{"actions":{"message":{"group":null}}}`, `{"actions":{"message":{"group":{"window":` + window + `}}}}`,
+			"Messages, limit for the whole group: none → 8 in 30 s", "消息，全群限制：无 → 30 秒内 8 次",
+		},
+		{
 			"window looked into", `{"actions":{"message":{"window":` + window + `}}}`,
 			`{"actions":{"message":{"window":` + strings.NewReplacer("8,", "15,", "30000", "60000", "false", "true").Replace(window) + `}}}`,
 			"Messages, most in one window: 8 → 15\nMessages, window: 30 s → 1 min\nMessages, refused ones count: no → yes",

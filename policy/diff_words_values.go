@@ -154,3 +154,12 @@ func (w wording) ladder(value any) string {
 	}
 	return strings.Join(texts, w.pick("; ", "；"))
 }
+
+// groupLimit shows the limit of a whole group by its window.
+func (w wording) groupLimit(value any) string {
+	fields, _ := value.(map[string]any)
+	if fields["window"] == nil {
+		return w.plain(value)
+	}
+	return w.window(fields["window"])
+}
