@@ -2,16 +2,28 @@ package enforce
 
 import (
 	"context"
+	"errors"
+	"net"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // once is a call that the client of Redis must not repeat by itself: one whose answer was lost has been counted, and a
 // second would spend of the quota again, or take a strike for an attempt that was made once.
-type once struct{ *redis.Cmd }
+type once struct {
+	*redis.Cmd
+	unsent bool // no connection came about: a cluster's client may ask another server, which knows who took over
+}
+
+// SetErr implements redis.Cmder.
+func (o *once) SetErr(err error) {
+	var op *net.OpError
+	o.unsent = errors.As(err, &op) && op.Op == "dial"
+	o.Cmd.SetErr(err)
+}
 
 // NoRetry implements redis.Cmder.
-func (once) NoRetry() bool { return true }
+func (o *once) NoRetry() bool { return !o.unsent }
 
 // processor is a client of Redis, or a pipeline of one.
 type processor interface {
@@ -28,7 +40,7 @@ func (c *Client) send(ctx context.Context, to processor, how, script string, req
 	}
 	cmd := redis.NewCmd(ctx, append(line, args...)...)
 	cmd.SetFirstKeyPos(3)
-	_ = to.Process(ctx, once{cmd}) // what it meets is the reply's
+	_ = to.Process(ctx, &once{Cmd: cmd}) // what it meets is the reply's
 	return cmd
 }
 
