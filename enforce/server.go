@@ -23,32 +23,31 @@ type ShardLook struct {
 // side with the others, so that one without an answer costs the shards that it serves and no others.
 func (p *Publisher) Look(ctx context.Context) *[Shards]ShardLook {
 	looks := &[Shards]ShardLook{}
+	cluster, many := p.rdb.(*redis.ClusterClient)
+	if !many {
+		p.lookAtOne(ctx, looks)
+		return looks
+	}
 	var asking sync.WaitGroup
-	for node, shards := range p.masters(ctx, looks) {
+	for node, shards := range p.masters(ctx, cluster, looks) {
 		asking.Go(func() { p.lookAt(ctx, node, shards, true, looks) })
 	}
 	asking.Wait()
-	if cluster, ok := p.rdb.(*redis.ClusterClient); ok {
-		p.lookAgain(ctx, cluster, looks)
-	}
+	p.lookAgain(ctx, cluster, looks)
 	return looks
 }
 
 // masters groups the shards by the server to ask for them.
-func (p *Publisher) masters(ctx context.Context, looks *[Shards]ShardLook) map[redis.Cmdable][]uint8 {
+func (p *Publisher) masters(ctx context.Context, cluster *redis.ClusterClient, looks *[Shards]ShardLook) map[redis.Cmdable][]uint8 {
 	nodes := map[redis.Cmdable][]uint8{}
-	cluster, many := p.rdb.(*redis.ClusterClient)
 	for i := range looks {
-		shard, node := uint8(i), redis.Cmdable(p.rdb)
-		if many {
-			master, err := cluster.MasterForKey(ctx, p.keys.Never(shard))
-			if err != nil {
-				looks[i].Err = fmt.Errorf("find the master: %v", err) //nolint:errorlint // no answer of the shard's own
-				continue
-			}
-			node = master
+		shard := uint8(i)
+		master, err := cluster.MasterForKey(ctx, p.keys.Never(shard))
+		if err != nil {
+			looks[i].Err = fmt.Errorf("find the master: %v", err) //nolint:errorlint // no answer of the shard's own
+			continue
 		}
-		nodes[node] = append(nodes[node], shard)
+		nodes[master] = append(nodes[master], shard)
 	}
 	return nodes
 }
@@ -69,6 +68,30 @@ func (p *Publisher) lookAgain(ctx context.Context, cluster *redis.ClusterClient,
 	}
 	if len(moved) > 0 {
 		p.lookAt(ctx, cluster, moved, false, looks)
+	}
+}
+
+// lookAtOne asks the one server of all shards: what it answers once holds for each.
+func (p *Publisher) lookAtOne(ctx context.Context, looks *[Shards]ShardLook) {
+	keys := make([]string, len(looks))
+	for i := range looks {
+		keys[i] = p.keys.Epoch(uint8(i))
+	}
+	pipe := p.rdb.Pipeline()
+	info, epochs, proof := pipe.InfoMap(ctx, "server"), pipe.MGet(ctx, keys...), pipe.SetXX(ctx, p.keys.Never(0), "", 0)
+	_, _ = pipe.Exec(ctx)
+	name, err := p.nameOf(info)
+	for _, failed := range []error{epochs.Err(), proof.Err()} {
+		if err == nil && failed != nil && !isMissing(failed) {
+			err = failed
+		}
+	}
+	for i := range looks {
+		looks[i] = ShardLook{Err: err}
+		if err == nil {
+			epoch, _ := epochs.Val()[i].(string)
+			looks[i] = ShardLook{Epoch: epoch, Server: name}
+		}
 	}
 }
 

@@ -17,18 +17,24 @@ const (
 	groupsAClaim  = 4000 // about; a claim of a small fleet has many shards
 	shardsAClaim  = 64
 	leasesRenewed = 3 // times while a lease lasts
+	// fleetHelpEvery is how often further workers look without being woken.
+	fleetHelpEvery = 10 * time.Second
 )
 
 // errClaimLost ends work on shards that are somebody else's by now: this instance stood still for longer than its lease.
 var errClaimLost = errors.New("sync: the claim was lost")
 
 // runFleet is one worker of lane 4: it claims shards of the fleet job and publishes their groups, until none are left.
-// While a job is paced only the first worker is at it.
+// While a job is paced only the first worker is at it; the others are woken by one that has a claim of a job that is not.
 func (s *Sync) runFleet(ctx context.Context, worker int) {
 	by := store.FleetClaimer{
 		Taker: s.instance + "/" + strconv.Itoa(worker), Format: enforce.HashFormat, Lease: s.cfg.FleetLease,
 	}
-	every(ctx, s.cfg.FleetEvery, s.fleetWork, func(ctx context.Context) {
+	look, wake := s.cfg.FleetEvery, s.fleetWork
+	if worker > 0 {
+		look, wake = fleetHelpEvery, s.fleetHelp
+	}
+	every(ctx, look, wake, func(ctx context.Context) {
 		reader := s.store.FleetReader()
 		defer reader.Close(ctx)
 		for more := true; more && ctx.Err() == nil && !s.breaker.isAway(); {
@@ -61,7 +67,9 @@ func (s *Sync) workFleet(ctx context.Context, by store.FleetClaimer, reader *sto
 	if len(claim) == 0 {
 		return false, nil // others have the rest
 	}
-	poke(s.fleetWork) // there may be enough for the other worker
+	if status.Unpaced {
+		poke(s.fleetHelp) // there may be enough for the other worker
+	}
 	return s.workClaim(ctx, by, reader, claim)
 }
 

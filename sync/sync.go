@@ -81,7 +81,8 @@ type Sync struct {
 	pass       pass          // what this instance needs published wholly
 	pollNow    chan struct{} // wakes lane 3
 	fleetLook  chan struct{} // wakes who asks for fleet jobs and follows them
-	fleetWork  chan struct{} // wakes a worker of the fleet job
+	fleetWork  chan struct{} // wakes the first worker of the fleet job
+	fleetHelp  chan struct{} // wakes another one
 	epochsNow  chan struct{} // wakes the watch over the epochs
 	consuming  chan struct{} // held by who reads events
 	cursors    cursors
@@ -120,6 +121,7 @@ func New(cfg Config) (*Sync, error) {
 		pollNow:   make(chan struct{}, 1),
 		fleetLook: make(chan struct{}, 1),
 		fleetWork: make(chan struct{}, 1),
+		fleetHelp: make(chan struct{}, 1),
 		epochsNow: make(chan struct{}, 1),
 		consuming: make(chan struct{}, 1),
 		metrics:   m,
