@@ -189,13 +189,16 @@ func (e editTimes) String() string {
 
 const editEvery = 10 * time.Millisecond
 
-// edits makes single edits of groups all over the fleet, one after the other, until what it returns is called.
+// edits makes single edits of groups all over the fleet, one after the other, until what it returns is called. Each time
+// they are others: a save that changes nothing publishes nothing either.
 func (f *fleetBench) edits() func() editTimes {
+	f.rounds++
+	round := f.rounds
 	var stop atomic.Bool
 	var times editTimes
 	var editing sync.WaitGroup
 	editing.Go(func() {
-		r := rand.New(rand.NewPCG(1, 2))
+		r := rand.New(rand.NewPCG(1, round))
 		for !stop.Load() {
 			began := time.Now()
 			if !f.edit(&times, f.id(r.IntN(f.groups)), 2000+r.IntN(8000)) {

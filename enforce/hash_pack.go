@@ -10,7 +10,7 @@ import (
 const (
 	packedText = 256 // bytes of values that are made for the hash
 	packedCuts = 20  // of them
-	usualWords = 32  // fields and values
+	usualWords = 28  // fields and values
 )
 
 // packer builds a hash whose made values lie in one piece of memory: a fleet has millions of them.

@@ -34,9 +34,11 @@ func (r *FleetReader) Close(ctx context.Context) {
 	r.conn = nil
 }
 
+// selectFleet reads the counters once a page, in the snapshot of its rows: joined they would cost as much as reading the
+// row.
 const selectFleet = `SELECT g.id, g.archived_at IS NOT NULL, g.version, g.document, g.exemptions_version, g.exemptions_count,
-		s.generation, s.bounds_version, s.defaults_version, g.shard
-	FROM groups AS g JOIN system AS s ON s.id = 1 WHERE `
+		(SELECT int8send(generation) || int8send(bounds_version) || int8send(defaults_version) FROM system WHERE id = 1), g.shard
+	FROM groups AS g WHERE `
 
 // Page reads groups of one shard by id, archived ones too, as PublishPage does but without their locale. after is the
 // last id of the page before, "" at the start; the page that has fewer than limit rows is the last.
@@ -94,20 +96,23 @@ func (r *FleetReader) page(ctx context.Context, query string, shard int16, after
 // fleetRow reads the columns of selectFleet in Postgres' binary form: scanning them one by one would cost as much as
 // all else that is done with a row.
 func fleetRow(raw [][]byte) (PublishRow, error) {
-	if len(raw[9]) != 2 {
-		return PublishRow{}, fmt.Errorf("store: the shard of a group has %d bytes, not 2", len(raw[9]))
+	if len(raw[7]) != 2 || len(raw[6]) != 24 {
+		return PublishRow{}, fmt.Errorf("store: shard and counters of a group have %d and %d bytes, not 2 and 24", len(raw[7]), len(raw[6]))
 	}
-	var n [6]int64
-	for i, column := range [6]int{2, 4, 5, 6, 7, 8} {
+	var n [3]int64
+	for i, column := range [3]int{2, 4, 5} {
 		if len(raw[column]) != 8 {
 			return PublishRow{}, fmt.Errorf("store: column %d of a group has %d bytes, not 8", column, len(raw[column]))
 		}
-		n[i] = int64(binary.BigEndian.Uint64(raw[column])) //nolint:gosec // a bigint, as Postgres writes it
+		n[i] = bigint(raw[column])
 	}
 	row := PublishRow{
-		GroupID: string(raw[0]), Shard: raw[9][1], Archived: raw[1][0] != 0, Version: n[0], ExemptionsVersion: n[1],
-		ExemptionsCount: n[2], Counters: Counters{Generation: n[3], BoundsVersion: n[4], DefaultsVersion: n[5]},
+		GroupID: string(raw[0]), Shard: raw[7][1], Archived: raw[1][0] != 0, Version: n[0], ExemptionsVersion: n[1], ExemptionsCount: n[2],
+		Counters: Counters{Generation: bigint(raw[6]), BoundsVersion: bigint(raw[6][8:]), DefaultsVersion: bigint(raw[6][16:])},
 	}
 	row.Document, row.Err = readStored(row.GroupID, raw[3])
 	return row, nil
 }
+
+// bigint reads one as Postgres writes it.
+func bigint(raw []byte) int64 { return int64(binary.BigEndian.Uint64(raw)) } //nolint:gosec // its 64 bits are meant

@@ -27,14 +27,12 @@ func (w *walk) glance(ctx context.Context, rows []store.PublishRow) (doubtful []
 			doubtful = append(doubtful, row)
 			continue
 		}
-		pubs, order, err := w.sync.compile(ctx, row)
+		pubs, _, err := w.sync.compile(ctx, row)
 		if err != nil {
 			return nil, 0, fmt.Errorf("group %q: %w", row.GroupID, err)
 		}
-		g := enforce.Glance{Hashes: pubs, Absent: []string{w.sync.keys.Exempt(row.GroupID), w.sync.keys.ExemptV(row.GroupID)}}
-		for _, gone := range unpublished(w.sync, w.actions, row, pubs, order) {
-			g.Absent = append(g.Absent, gone.pub.Key)
-		}
+		gone := unpublishedKeys(w.sync, w.actions, row.GroupID, pubs)
+		g := enforce.Glance{Hashes: pubs, Absent: append(gone, w.sync.keys.Exempt(row.GroupID), w.sync.keys.ExemptV(row.GroupID))}
 		glances, asked = append(glances, g), append(asked, row)
 	}
 	var held []bool

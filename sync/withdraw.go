@@ -17,17 +17,30 @@ type withdrawal struct {
 func unpublished(
 	s *Sync, actions []string, row store.PublishRow, pubs []enforce.Publication, order int64,
 ) []withdrawal {
-	kept := make(map[string]bool, len(pubs))
-	for _, pub := range pubs {
-		kept[pub.Key] = true
-	}
-	var gone []withdrawal
-	for _, name := range append([]string{notices}, actions...) {
-		if key := s.key(name, row.GroupID); !kept[key] {
-			gone = append(gone, withdrawal{row.Shard, enforce.Publication{Key: key, Order: order, Delete: true}})
-		}
+	keys := unpublishedKeys(s, actions, row.GroupID, pubs)
+	gone := make([]withdrawal, 0, len(keys))
+	for _, key := range keys {
+		gone = append(gone, withdrawal{row.Shard, enforce.Publication{Key: key, Order: order, Delete: true}})
 	}
 	return gone
+}
+
+// unpublishedKeys has room for two more.
+func unpublishedKeys(s *Sync, actions []string, group string, pubs []enforce.Publication) []string {
+	keys := make([]string, 0, len(actions)+3)
+	add := func(key string) {
+		for i := range pubs {
+			if pubs[i].Key == key {
+				return
+			}
+		}
+		keys = append(keys, key)
+	}
+	add(s.key(notices, group))
+	for _, name := range actions {
+		add(s.key(name, group))
+	}
+	return keys
 }
 
 // withdraw leaves a tombstone for each that is there.
