@@ -52,11 +52,7 @@ func (p *Publisher) ReadEvents(ctx context.Context, cursors map[uint8]string, co
 	var events []Event
 	for i, shard := range shards {
 		for _, msg := range replies[i].Val() {
-			e := p.parseEvent(shard, msg)
-			if strings.HasPrefix(e.Group, "~") { // a scope's ban is limiter state
-				e = Event{ID: e.ID, Shard: shard}
-			}
-			events = append(events, e)
+			events = append(events, p.parseEvent(shard, msg))
 		}
 	}
 	return events, nil
@@ -87,18 +83,18 @@ func (p *Publisher) readStreams(ctx context.Context, shards []uint8, cursors map
 
 // parseEvent reads `<at> <code> <strikes> <step> <cause> <mute_start> <mute_end> <ban_start> <ban_end>`.
 func (p *Publisher) parseEvent(shard uint8, msg redis.XMessage) Event {
-	broken := Event{ID: msg.ID, Shard: shard}
+	passed := Event{ID: msg.ID, Shard: shard}
 	key, _ := msg.Values["k"].(string)
 	text, _ := msg.Values["v"].(string)
 	action, group, user, ok := p.keys.parseState(key)
 	words := strings.Split(text, " ")
-	if !ok || len(words) != 9 || len(words[4]) != 1 {
-		return broken
+	if !ok || len(words) != 9 || len(words[4]) != 1 || strings.HasPrefix(group, "~") { // a scope's ban is limiter state
+		return passed
 	}
 	var n [9]int64
 	for i, word := range words {
 		if n[i], ok = parseInt(word); !ok && i != 4 {
-			return broken
+			return passed
 		}
 	}
 	return Event{ID: msg.ID, Shard: shard, Action: action, Group: group, User: user, Event: policy.Event{
