@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -102,16 +101,9 @@ func (u *UI) boundsState(c echo.Context) error {
 
 // boundsDraft reads a sent form.
 func (u *UI) boundsDraft(c echo.Context, record store.BoundsRecord) (d boundsDraft, err error) {
-	if d.form, err = c.FormParams(); err != nil {
-		return d, policy.Errorf(policy.CodeMalformed, "the form cannot be read")
-	}
-	d.version, err = strconv.ParseInt(d.form.Get("version"), 10, 64)
-	if err != nil || d.version < 0 {
-		return d, policy.Errorf(policy.CodeMalformed, "the form names no version")
-	}
-	said, ok := unpacked(d.form["was"])
-	if !ok {
-		return d, policy.Errorf(policy.CodeMalformed, "the form does not say what it was opened with")
+	var said values
+	if d.form, d.version, said, err = sentForm(c); err != nil {
+		return d, err
 	}
 	b := u.base(c.Request(), "bounds")
 	d.was = said.keep(boundValues(record.System, record.Bounds))

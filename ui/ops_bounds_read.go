@@ -3,7 +3,10 @@ package ui
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 )
@@ -182,4 +185,20 @@ func firstKnown(known values, keys ...string) string {
 		}
 	}
 	return ""
+}
+
+// sentForm reads a form of bounds or defaults: its fields, the version that it was opened at, and what it showed then.
+func sentForm(c echo.Context) (form url.Values, version int64, was values, err error) {
+	if form, err = c.FormParams(); err != nil {
+		return form, 0, nil, policy.Errorf(policy.CodeMalformed, "the form cannot be read")
+	}
+	version, err = strconv.ParseInt(form.Get("version"), 10, 64)
+	if err != nil || version < 0 {
+		return form, 0, nil, policy.Errorf(policy.CodeMalformed, "the form names no version")
+	}
+	was, ok := unpacked(form["was"])
+	if !ok {
+		return form, version, nil, policy.Errorf(policy.CodeMalformed, "the form does not say what it was opened with")
+	}
+	return form, version, was, nil
 }

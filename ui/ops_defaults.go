@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -87,16 +86,9 @@ func (u *UI) defaultsView(c echo.Context, record store.PolicyRecord, d draft, im
 
 // defaultsDraft reads a sent form.
 func (u *UI) defaultsDraft(c echo.Context, record store.PolicyRecord) (d draft, err error) {
-	if d.form, err = c.FormParams(); err != nil {
-		return d, policy.Errorf(policy.CodeMalformed, "the form cannot be read")
-	}
-	d.version, err = strconv.ParseInt(d.form.Get("version"), 10, 64)
-	if err != nil || d.version < 0 {
-		return d, policy.Errorf(policy.CodeMalformed, "the form names no version")
-	}
-	said, ok := unpacked(d.form["was"])
-	if !ok {
-		return d, policy.Errorf(policy.CodeMalformed, "the form does not say what it was opened with")
+	var said values
+	if d.form, d.version, said, err = sentForm(c); err != nil {
+		return d, err
 	}
 	d.was = said.keep(onForm(requested(record.System, record.Document), d.form["acts"]))
 	takePicks(d.form, d.was)
