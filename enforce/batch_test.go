@@ -74,12 +74,9 @@ func TestManyOfAMalformedRequestAreNotAsked(t *testing.T) {
 	same(t, "keys", int64(0), rdb.DBSize(t.Context()).Val())
 }
 
-// TestManyOnACluster: one master hangs, and only what lies there is degraded.
-func TestManyOnACluster(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t)
-	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRedirects = 2*time.Second, -1 })
-	client := enforce.New(enforce.Config{Redis: rdb, Timeout: time.Minute})
+// scattered are requests of a hundred groups, and the addresses of the masters that they lie on.
+func scattered(t *testing.T, rdb *redis.ClusterClient) ([]enforce.Request, []string) {
+	t.Helper()
 	reqs, homes := make([]enforce.Request, 100), make([]string, 100)
 	for i := range reqs {
 		reqs[i] = enforce.Request{Action: "like", Group: name(i), User: "u1"}
@@ -89,12 +86,12 @@ func TestManyOnACluster(t *testing.T) {
 		}
 		homes[i] = master.Options().Addr
 	}
-	for i, code := range codes(t, client, reqs...) {
-		if code != policy.Allowed {
-			t.Fatalf("%s: %v", reqs[i].Group, code)
-		}
-		reqs[i].User = "u2"
-	}
+	return reqs, homes
+}
+
+// onlyHungDegrades hangs the first request's master: what lies there is degraded, and nothing else.
+func onlyHungDegrades(t *testing.T, cluster *redistest.Cluster, client *enforce.Client, reqs []enforce.Request, homes []string) {
+	t.Helper()
 	hung := cluster.Home(t, enforce.NewKeys("").Notice(reqs[0].Group))
 	hung.Freeze(t)
 	t.Cleanup(func() { hung.Thaw(t) })
@@ -107,6 +104,22 @@ func TestManyOnACluster(t *testing.T) {
 			t.Fatalf("%s: %v, want %v", reqs[i].Group, code, want)
 		}
 	}
+}
+
+// TestManyOnACluster: one master hangs, and only what lies there is degraded.
+func TestManyOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout, o.MaxRedirects = 2*time.Second, -1 })
+	client := enforce.New(enforce.Config{Redis: rdb, Timeout: time.Minute})
+	reqs, homes := scattered(t, rdb)
+	for i, code := range codes(t, client, reqs...) {
+		if code != policy.Allowed {
+			t.Fatalf("%s: %v", reqs[i].Group, code)
+		}
+		reqs[i].User = "u2"
+	}
+	onlyHungDegrades(t, cluster, client, reqs, homes)
 }
 
 // TestPipelinedChecksAllowTheLimit: what shares round trips is decided one by one all the same.

@@ -114,7 +114,7 @@ else
 end
 
 -- What nearly every attempt is: one of a member without a record, under a sliding window alone, with a plain log, and it
--- fits. The general code below says the same of it, at a sixth more of the call.
+-- fits. The general code below says the same of it, at a twentieth more of the call.
 local size = state and #state or 0 -- an error is a table, of length 0
 if size >= 11 and size % 4 == 3 and not record and algorithm == 1 and cost == 1 and flags % 2 == 1 and flags < 16 and limit > 0 then
   local kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)

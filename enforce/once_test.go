@@ -172,15 +172,7 @@ func TestOneHungMasterIsTheTroubleOfItsShards(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	rdb := cluster.Client(t)
 	client := enforce.New(enforce.Config{Redis: rdb, Timeout: 2 * time.Second})
-	reqs, homes := make([]enforce.Request, 100), make([]string, 100)
-	for i := range reqs {
-		reqs[i] = enforce.Request{Action: "like", Group: name(i), User: "u1"}
-		master, err := rdb.MasterForKey(t.Context(), enforce.NewKeys("").Notice(reqs[i].Group))
-		if err != nil {
-			t.Fatal(err)
-		}
-		homes[i] = master.Options().Addr
-	}
+	reqs, homes := scattered(t, rdb)
 	codes(t, client, reqs...)
 	for i := range reqs {
 		reqs[i].User = "u2"
@@ -190,16 +182,5 @@ func TestOneHungMasterIsTheTroubleOfItsShards(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	hung := cluster.Home(t, enforce.NewKeys("").Notice(reqs[0].Group))
-	hung.Freeze(t)
-	t.Cleanup(func() { hung.Thaw(t) })
-	for i, code := range codes(t, client, reqs...) {
-		want := policy.Allowed
-		if homes[i] == hung.Addr {
-			want = policy.AllowedDegraded
-		}
-		if code != want {
-			t.Fatalf("%s: %v, want %v", reqs[i].Group, code, want)
-		}
-	}
+	onlyHungDegrades(t, cluster, client, reqs, homes)
 }
