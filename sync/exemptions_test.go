@@ -112,7 +112,7 @@ func TestC37_OneOfTenThousandIsPublishedAlone(t *testing.T) {
 	each(t, func(t *testing.T, at site) {
 		t.Helper()
 		rdb, count := at.counted(t)
-		a := prepare(t, at, rdb, rarely, alone).run(t).ready(t)
+		a := prepare(t, at, rdb, rarely, alone).run(t).ready(t).walked(t)
 		a.group(t, "g1")
 		many := 10_000
 		if !strings.HasPrefix(at.url, "postgres") {
@@ -158,7 +158,7 @@ func TestExemptionsPublishedByAnother(t *testing.T) {
 	t.Parallel()
 	at := real(t)
 	rdb, count := at.counted(t)
-	a := prepare(t, at, rdb, rarely, alone).run(t).ready(t)
+	a := prepare(t, at, rdb, rarely, alone).run(t).ready(t).walked(t)
 	dead := prepare(t, at, nil) // never runs
 	a.group(t, "g1")
 	a.exemptMany(t, 1000, "guest")
@@ -172,7 +172,7 @@ func TestExemptionsPublishedByAnother(t *testing.T) {
 		t.Errorf("%d bytes for two changes", size)
 	}
 	rdb, count = at.counted(t)
-	prepare(t, at, rdb, rarely).run(t).ready(t)
+	prepare(t, at, rdb, rarely).run(t).ready(t).walked(t)
 	count.bytes.Store(0)
 	dead.unexempt(t, "u8")
 	at.asInDatabase(t, a)

@@ -29,6 +29,13 @@ func rarely(c *policysync.Config) { c.ReconcileEvery = time.Hour }
 
 func hence() int64 { return time.Now().Add(time.Hour).UnixMilli() }
 
+// walked waits until the pass that each start begins is over: it mends by itself what is not published yet, and wholly.
+func (i *instance) walked(tb testing.TB) *instance {
+	tb.Helper()
+	eventually(tb, "the first pass of the reconciler", func() bool { return !i.Status().Reconcile.At.IsZero() })
+	return i
+}
+
 // reconciled waits until a whole pass that began after now is over.
 func (i *instance) reconciled(tb testing.TB) policysync.ReconcileStatus {
 	tb.Helper()
