@@ -96,10 +96,11 @@ if roles and roles ~= '' then
   end
 end
 
+local time
 if now and #now <= 14 and now:find('^%d+$') then
   now = tonumber(now, 10)
 else
-  local time = call('TIME')
+  time = call('TIME')
   local us = time[2] + 0
   now = time[1] * 1000 + (us - us % 1000) / 1000
 end
@@ -113,52 +114,14 @@ else
   if record and type(record) ~= 'string' then record = false end -- what is no string is none
 end
 
--- What nearly every attempt is: one of a member without a record, under a sliding window alone, with a plain log, and it
--- fits. The general code below says the same of it, at a twentieth more of the call.
-local size = state and #state or 0 -- an error is a table, of length 0
-if size >= 11 and size % 4 == 3 and not record and algorithm == 1 and cost == 1 and flags % 2 == 1 and flags < 16 and limit > 0 then
-  local kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
-  if kind == 0 then
-    local last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
-    if last <= now and last + interval <= now then
-      local low, log = now % 4294967296, 8
-      while (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= period do
-        log = log + 4
-        if log > size then break end
-        a, b, c, d = byte(state, log, log + 3)
-      end
-      local left = limit - (size - log + 5) / 4
-      if left >= 0 then
-        local high, n4 = (now - low) / 4294967296, low % 256
-        local n3 = (low - n4) / 256 % 256
-        local n12 = (low - low % 65536) / 65536
-        local n2 = n12 % 256
-        local entry = char((n12 - n2) / 256, n2, n3, n4)
-        local need = interval > period and interval or period
-        if need < 1000 then need = 1000 end
-        need = need * 6 + 4999
-        need = (need - need % 5000) / 5000
-        if need >= 10 and need < 100 then
-          local ones = need % 10
-          need = char(48 + (need - ones) / 10, 48 + ones)
-        else
-          need = need .. ''
-        end
-        call('SET', KEYS[3], char(0, (high - high % 256) / 256, high % 256) .. entry .. sub(state, log) .. entry, 'EX', need)
-        return {0, 0, left, limit, 0, 0, version}
-      end
-    end
-  end
-end
-
-local strikes, last_strike, held_until, mute_start, mute_end, cause, mute_step = 0, 0, 0, 0, 0, 48, 0
-local muted, forgive = 0, nil
+local strikes, stored, last_strike, held_until, mute_start, mute_end, cause, mute_step = 0, 0, 0, 0, 0, 0, 48, 0
+local muted, known, forgive = 0, false, nil
 if record then
   local f1, f2, f3, f4 = byte(program, 22, 25)
   forgive = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
   if forgive == 0 then forgive = 600000 end
-  local stored = 0
-  if #record == 28 and byte(record) == 1 then
+  known = #record == 28 and byte(record) == 1
+  if known then
     local _, s, a1, a2, a3, a4, a5, a6, b1, b2, b3, b4, b5, b6, c1, c2, c3, c4, c5, c6, d1, d2, d3, d4, d5, d6, why, step =
       byte(record, 1, 28)
     last_strike = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6
@@ -173,7 +136,7 @@ if record then
     end
     if cause ~= 45 and mute_end > now then muted = mute_end - now end
   end
-  if cost ~= 0 and try('TTL', KEYS[4]) == -1 then
+  if now % 16 == 0 and cost ~= 0 and try('TTL', KEYS[4]) == -1 then
     local need = held_until + stored * forgive - now
     if need < 1000 then need = 1000 end
     if cause == 45 then
@@ -186,8 +149,73 @@ if record then
   end
 end
 
+-- What nearly every attempt is: one under a sliding window alone, with a plain log, or with none. The general code below
+-- says the same of what passes here and of what is refused without a trace, at a tenth more of the call. `log` is where the
+-- first live entry of the state begins, a to d are that entry's bytes.
+local exists, size, low = state, state and #state or 0, now % 4294967296 -- an error is a table, of length 0
+local last, log, used, interval_wait, window_wait, plain, a, b, c, d = 0, 1, 0, 0, 0, nil, nil, nil, nil, nil
+if algorithm == 1 and cost == 1 and flags % 2 == 1 and flags < 32 and limit > 0 and not exempted then
+  local kind, a1, a2, a3, a4, a5, a6 = 1, nil, nil, nil, nil, nil, nil
+  if size >= 11 and size % 4 == 3 then
+    kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
+    last, log = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6, 8
+  elseif not state then
+    kind, state = 0, ''
+  end
+  plain = kind == 0 and last <= now
+end
+if plain then
+  while log <= size and (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296 >= period do
+    log = log + 4
+    a, b, c, d = byte(state, log, log + 3)
+  end
+  used = (size - log + 1) / 4
+  if used < limit and last + interval <= now and muted == 0 then
+    local high, n4 = (now - low) / 4294967296, low % 256
+    local n3 = (low - n4) / 256 % 256
+    local n12 = (low - low % 65536) / 65536
+    local n2 = n12 % 256
+    local entry = char((n12 - n2) / 256, n2, n3, n4)
+    local need = interval > period and interval or period
+    if need < 1000 then need = 1000 end
+    need = need * 6 + 4999
+    need = (need - need % 5000) / 5000
+    if need >= 10 and need < 100 then
+      local ones = need % 10
+      need = char(48 + (need - ones) / 10, 48 + ones)
+    else
+      need = need .. ''
+    end
+    used = limit - used - 1
+    call('SET', KEYS[3], char(0, (high - high % 256) / 256, high % 256) .. entry .. sub(state, log) .. entry, 'EX', need)
+    return {0, 0, used, limit, strikes, 0, version}
+  end
+  if last > 0 and last + interval > now then interval_wait = last + interval - now end
+  if used >= limit then
+    if used > limit then a, b, c, d = byte(state, log + (used - limit) * 4, log + (used - limit) * 4 + 3) end
+    window_wait = period - (low - (((a * 256 + b) * 256 + c) * 256 + d)) % 4294967296
+  end
+  local wait = interval_wait > window_wait and interval_wait or window_wait
+  local again = now - last_strike
+  if (muted > 0 or wait > 0 and (not speech or last_strike > 0 and again < 1000 and again > -1000)
+    and (window_wait == 0 or sub(program, 18, 21) == '\0\0\0\0')) and flags % 8 == 1 and flags < 16 then
+    local key = KEYS[4]
+    local bar, tag = find(key, '|', 1, true) or 0, find(key, '}', 1, true)
+    if (not exists or try('TTL', KEYS[3]) ~= -1)
+      and not try('ZSCORE', KEYS[5] or sub(key, 1, tag + 1) .. 'exempt:' .. sub(key, tag + 9, bar - 1),
+      user and user ~= '' and user or sub(key, bar + 1)) then
+      local code = window_wait > 0 and window_wait >= interval_wait and 11 or 10
+      if muted > 0 then
+        code = cause == 118 and 15 or cause == 120 and 14 or 12
+        if muted > wait then wait = muted end
+      end
+      used = limit > used and limit - used or 0
+      return {code, wait, used, limit, strikes, 0, version}
+    end
+  end
+end
+
 -- The moment as it is stored: 2 bytes, then the 4 that a log entry has.
-local low = now % 4294967296
 local n4 = low % 256
 local rest = (low - n4) / 256
 local n3 = rest % 256
@@ -452,37 +480,39 @@ if exempted then
   return {1, 0, 0, 0, strikes, 0, version}
 end
 
--- The state. `log` is where its first live entry begins, a to d are that entry's bytes; other shapes begin there too.
-local exists = state
-local last, ban_start, ban_end, refused, log, shape, a, b, c, d = 0, 0, 0, false, 1, 0, nil, nil, nil, nil
-if size >= 7 then
-  local kind, a1, a2, a3, a4, a5, a6
-  kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
-  if kind == 0 then
-    if size % 4 == 3 then log = 8 end
-  else
-    local bits = kind % 16
-    local head = bits % 2 == 1 and 20 or 8
-    local rest = size + 1 - head
-    shape = (kind - bits) / 16
-    if rest >= 0 and (shape == 0 and bits < 4 and rest % 4 == 0 or bits < 2
-      and (shape == 3 and rest % 6 == 0 or rest == 8 and (shape == 1 or shape == 2 or shape == 4))) then
-      refused, log = bits >= 2, head
-      if head == 20 then
-        local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6
-        s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6, a, b, c, d = byte(state, 8, 23)
-        ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
-        ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
+-- The state in every shape that it may have.
+local ban_start, ban_end, refused, shape = 0, 0, false, 0
+if not plain then
+  last, log = 0, 1
+  if size >= 7 then
+    local kind, a1, a2, a3, a4, a5, a6
+    kind, a1, a2, a3, a4, a5, a6, a, b, c, d = byte(state, 1, 11)
+    if kind == 0 then
+      if size % 4 == 3 then log = 8 end
+    else
+      local bits = kind % 16
+      local head = bits % 2 == 1 and 20 or 8
+      local rest = size + 1 - head
+      shape = (kind - bits) / 16
+      if rest >= 0 and (shape == 0 and bits < 4 and rest % 4 == 0 or bits < 2
+        and (shape == 3 and rest % 6 == 0 or rest == 8 and (shape == 1 or shape == 2 or shape == 4))) then
+        refused, log = bits >= 2, head
+        if head == 20 then
+          local s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6
+          s1, s2, s3, s4, s5, s6, e1, e2, e3, e4, e5, e6, a, b, c, d = byte(state, 8, 23)
+          ban_start = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
+          ban_end = ((((e1 * 256 + e2) * 256 + e3) * 256 + e4) * 256 + e5) * 256 + e6
+        end
       end
     end
+    if log > 1 then last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6 end
   end
-  if log > 1 then last = ((((a1 * 256 + a2) * 256 + a3) * 256 + a4) * 256 + a5) * 256 + a6 end
+  if log == 1 then state, size, shape = '', 0, 0 end
 end
-if log == 1 then state, size, shape = '', 0, 0 end
 
 -- The limits. Times later than now come from a clock that stepped back and count as now, so that no wait exceeds the
 -- interval or the period. Log entries of an age of 3.2e9 ms or more (of 2^32) are such times; they are the newest.
-local changed, interval_wait, window_wait, used, delay = false, 0, 0, 0, 0
+local changed, delay = false, 0
 local mine -- the count of other algorithms than the sliding window
 local valid = cost >= 0
 local asked = cost > 0 and cost or 1
@@ -712,26 +742,23 @@ repeat
 
   -- The writes. The first is a plain call: out of memory must be an error, not a free pass.
   local stamp = char((high - high % 256) / 256, high % 256) .. entry -- now
-
-  local function six(n)
-    if n == now then return stamp end
-    local l = n % 4294967296
-    local h = (n - l) / 4294967296
-    local ll = l % 65536
-    local lh = (l - ll) / 65536
-    return char((h - h % 256) / 256, h % 256, (lh - lh % 256) / 256, lh % 256, (ll - ll % 256) / 256, ll % 256)
+  local six
+  if write or step > 0 or held_until ~= now then
+    six = function(n)
+      local l = n % 4294967296
+      local h = (n - l) / 4294967296
+      local ll = l % 65536
+      local lh = (l - ll) / 65536
+      return char((h - h % 256) / 256, h % 256, (lh - lh % 256) / 256, lh % 256, (ll - ll % 256) / 256, ll % 256)
+    end
   end
-
-  local function ttl(ms)
-    ms = ms * 6 + 4999
-    return (ms - ms % 5000) / 5000 .. ''
-  end
-
   if write then
     local kind, ban = shape * 16, ''
     if shape == 0 and (refused or count_refused) then kind = 2 end
     if banned or (ban_end == 0 and ban_start > 0) then kind, ban = kind + 1, six(ban_start) .. six(ban_end) end
-    call('SET', KEYS[3], char(kind) .. six(last) .. ban .. entries, 'EX', ttl(ban_end - now > need and ban_end - now or need))
+    if ban_end - now > need then need = ban_end - now end
+    need = need * 6 + 4999
+    call('SET', KEYS[3], char(kind) .. six(last) .. ban .. entries, 'EX', (need - need % 5000) / 5000 .. '')
   end
   if struck or (banned and speech) then
     if not forgive then
@@ -746,8 +773,20 @@ repeat
     elseif mute_end - now > rest then
       rest = mute_end - now
     end
-    local mute = mute_start == 0 and mute_end == 0 and '\0\0\0\0\0\0\0\0\0\0\0\0' or six(mute_start) .. six(mute_end)
-    call('SET', KEYS[4], char(1, strikes) .. six(last_strike) .. six(held_until) .. mute .. char(cause, mute_step), 'EX', ttl(rest))
+    rest = (rest * 6 + 4999 - (rest * 6 + 4999) % 5000) / 5000
+    local ones, tens = rest % 10, rest % 100
+    if rest >= 1000 and rest < 10000 then
+      local hundreds = rest % 1000
+      rest = char(48 + (rest - hundreds) / 1000, 48 + (hundreds - tens) / 100, 48 + (tens - ones) / 10, 48 + ones)
+    elseif rest >= 100 and rest < 1000 then
+      rest = char(48 + (rest - tens) / 100, 48 + (tens - ones) / 10, 48 + ones)
+    else
+      rest = rest .. ''
+    end
+    local mute = known and sub(record, 15) or '\0\0\0\0\0\0\0\0\0\0\0\0\48\0'
+    if step > 0 then mute = six(mute_start) .. six(mute_end) .. char(cause, mute_step) end
+    call('SET', KEYS[4], char(1, strikes) .. (struck and stamp or six(last_strike)) .. (six and six(held_until) or stamp) .. mute,
+      'EX', rest)
   end
   if step > 0 then
     local muted_key = home and home .. 'muted:' .. group or KEYS[6]
@@ -758,21 +797,29 @@ repeat
       call('ZADD', muted_key, mute_end, user)
     end
     local latest = call('ZRANGE', muted_key, -1, -1, 'WITHSCORES')
-    call('EXPIRE', muted_key, ttl(latest[2] - now))
+    rest = (latest[2] - now) * 6 + 4999
+    call('EXPIRE', muted_key, (rest - rest % 5000) / 5000 .. '')
   end
   if struck or banned then
-    local text = now .. ' ' .. code .. ' ' .. strikes
-    if step > 0 then
-      text = text .. ' ' .. step .. ' ' .. char(cause) .. ' ' .. mute_start .. ' ' .. mute_end
-    else
-      text = text .. ' 0 0 0 0'
+    local at = now
+    if time then -- its digits are text already
+      local ms = now % 1000
+      local tens, ones = ms % 100, ms % 10
+      at = time[1] .. char(48 + (ms - tens) / 100, 48 + (tens - ones) / 10, 48 + ones)
     end
-    text = text .. (banned and ' ' .. ban_start .. ' ' .. ban_end or ' 0 0')
+    local text = at .. (code == 10 and ' 10 ' or ' 11 ') .. (strikes < 10 and char(48 + strikes) or strikes)
+      .. (step > 0 and ' ' .. step .. ' ' .. char(cause) .. ' ' .. mute_start .. ' ' .. mute_end or ' 0 0 0 0')
+      .. (banned and ' ' .. ban_start .. ' ' .. ban_end or ' 0 0')
     local events_key = home and home .. 'events' or KEYS[7]
-    local added = try('XADD', events_key, 'MAXLEN', '~', '10000', '*', 'k', KEYS[3], 'v', text)
+    local added
+    if now % 16 > 0 then
+      added = try('XADD', events_key, '*', 'k', KEYS[3], 'v', text)
+    else
+      added = try('XADD', events_key, 'MAXLEN', '~', '10000', '*', 'k', KEYS[3], 'v', text)
+    end
     if type(added) == 'table' then
       call('DEL', events_key)
-      call('XADD', events_key, 'MAXLEN', '~', '10000', '*', 'k', KEYS[3], 'v', text)
+      call('XADD', events_key, '*', 'k', KEYS[3], 'v', text)
     end
   end
 until true

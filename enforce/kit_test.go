@@ -111,10 +111,10 @@ func (k *kit) member() policy.MemberRecord {
 	return m
 }
 
-// ttls fails if a key of the member lives for ever.
-func (k *kit) ttls() {
+// ttls fails if one of the keys lives for ever.
+func (k *kit) ttls(keys ...string) {
 	k.t.Helper()
-	for _, key := range k.scriptKeys()[2:4] {
+	for _, key := range keys {
 		if ttl := k.rdb.TTL(k.t.Context(), key).Val(); ttl == -1 {
 			k.t.Fatalf("%s has no time to live", key)
 		}

@@ -91,7 +91,8 @@ func (l *lane) compareTTL(state, member, whole bool) string {
 	if l.attempt.Cost == 0 || l.op != "" {
 		return ""
 	}
-	if member && p.Speech {
+	looked := l.memberTTL.Val() != -1 || l.now%16 == 0 // one check of sixteen looks at the record's
+	if member && p.Speech && looked {
 		if msg := outside("member", l.memberTTL, l.m.NeedMS(l.now, p.ForgiveOneEveryMS)); msg != "" {
 			return msg
 		}

@@ -204,7 +204,7 @@ func TestLiftTakesTheStrikeBack(t *testing.T) {
 		}
 		same(t, "cause after a late put", policy.CauseLifted, k.member().Cause)
 		same(t, "code", policy.RefusedInterval, check(t, client, "message", group, user).Code)
-		k.ttls()
+		k.ttls(k.scriptKeys()[2:4]...)
 	})
 }
 
@@ -231,7 +231,7 @@ func TestBanPutAndLift(t *testing.T) {
 		if err != nil || st.BanEndMS != 0 || st.BanStartMS != now || len(st.Log) != 1 {
 			t.Fatalf("state = %+v, %v", st, err)
 		}
-		k.ttls()
+		k.ttls(k.scriptKeys()[2:4]...)
 	})
 }
 

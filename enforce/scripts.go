@@ -43,8 +43,13 @@ func packedReplies() []string {
 		"return {0, 0, limit - used, limit, strikes, 0, version}",
 		"used = limit - used\n" +
 			"  return char(0, 0, 0, 0, 0, (used - used % 256) / 256, used % 256, l1, l2, strikes, 0, v1, v2, v3, v4, v5)",
-		"return {0, 0, left, limit, 0, 0, version}",
-		"return char(0, 0, 0, 0, 0, (left - left % 256) / 256, left % 256, l1, l2, 0, 0, v1, v2, v3, v4, v5)",
+		"return {0, 0, used, limit, strikes, 0, version}",
+		"return char(0, 0, 0, 0, 0, (used - used % 256) / 256, used % 256, l1, l2, strikes, 0, v1, v2, v3, v4, v5)",
+		"return {code, wait, used, limit, strikes, 0, version}",
+		"if wait >= 4294967296 then return {code, wait, used, limit, strikes, 0, " + versionBytes + "} end\n" +
+			"local l = wait % 65536\nlocal h = (wait - l) / 65536\n" +
+			"return char(code, (h - h % 256) / 256, h % 256, (l - l % 256) / 256, l % 256, (used - used % 256) / 256," +
+			" used % 256, l1, l2, strikes, 0, v1, v2, v3, v4, v5)",
 		"return {1, 0, 0, 0, 0, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, v1, v2, v3, v4, v5)",
 		"return {1, 0, 0, 0, strikes, 0, version}", "return char(1, 0, 0, 0, 0, 0, 0, 0, 0, strikes, 0, v1, v2, v3, v4, v5)",
 		"return {12, muted, 0, 0, strikes, 0, version}", "return {12, muted, 0, 0, strikes, 0, " + versionBytes + "}",
