@@ -25,6 +25,7 @@ type asked struct {
 
 	decision policy.Decision
 	policy   lastKnown // with learn
+	read     bool      // with err: policy was found all the same
 	err      error     // Redis has not answered
 }
 
@@ -122,12 +123,21 @@ func (c *Client) roundTrip(ctx context.Context, calls []*asked) {
 		}
 	}
 	for i, call := range calls {
-		if call.decision, call.err = decodeReply(replies[i]); call.learn && call.err == nil {
-			call.policy = learned[call.policyAt()].policy(call.req.Action)
-			call.policy.version = call.decision.Version
-			call.err = learned[call.policyAt()].damage(call.policy)
+		if call.decision, call.err = decodeReply(replies[i]); call.learn {
+			call.learned(learned[call.policyAt()])
 		}
 	}
+}
+
+// learned takes in what was read of the policy: its on_failure binds also where the script could not run, as on a replica.
+func (a *asked) learned(r reading) {
+	a.policy = r.policy(a.req.Action)
+	if a.err != nil {
+		a.read = r.found()
+		return
+	}
+	a.policy.version = a.decision.Version
+	a.err = r.damage(a.policy)
 }
 
 // policyAt is a policy in its shard; those of scopes stand in each.
@@ -181,6 +191,9 @@ func (c *Client) learned(ctx context.Context, call *asked) Decision {
 	name := policyName{call.req.Action, call.req.Group}
 	switch {
 	case call.err != nil:
+		if call.read {
+			c.known.learn(name, call.policy, call.now)
+		}
 		call.decision = c.degraded(ctx, call.req, call.err)
 	case call.learn:
 		c.known.learn(name, call.policy, call.now)

@@ -190,3 +190,21 @@ func (r reading) policy(action string) lastKnown {
 	e.compiled.Action = action
 	return e
 }
+
+// found says whether a policy was there to be read. One that was not is no news while Redis decides nothing.
+func (r reading) found() (found bool) {
+	for _, source := range []*redis.SliceCmd{r.def, r.own} {
+		if source == nil {
+			continue
+		}
+		if err := source.Err(); err != nil && !isWrongType(err) {
+			return false
+		}
+		if values := source.Val(); len(values) == 3 {
+			program, _ := values[1].(string)
+			_, ok := DecodeProgram([]byte(program), nil)
+			found = found || ok
+		}
+	}
+	return found
+}
