@@ -74,7 +74,11 @@ func New(cfg Config) (*API, error) {
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	a := &API{cfg: cfg, echo: echo.New(), validate: newValidator(), rules: ruleTable(), counting: make(chan struct{}, 1)}
+	validate, err := newValidator()
+	if err != nil {
+		return nil, err
+	}
+	a := &API{cfg: cfg, echo: echo.New(), validate: validate, rules: ruleTable(), counting: make(chan struct{}, 1)}
 	a.metrics = newMetrics(cfg.Registry)
 	a.systems.read = cfg.Store.System
 	a.schema = sync.OnceValues(func() ([]byte, error) { return config.Schema(pacekeeper.OpenAPI) })

@@ -62,11 +62,11 @@ func TestImportOfCSV(t *testing.T) {
 	b := newBed(t)
 	b.group("g1")
 	send := func(body string) answer { return b.sendAs("text/csv; charset=utf-8", body) }
-	a := send("\uFEFFnote,user_id,expires_at\r\n\"says \"\"hi\"\",\r\ntwice\",u1,\r\n,u2,2099-01-01T00:00:00Z\r\n,u3,tomorrow\r\n,,\r\n")
+	a := send("\uFEFFnote,user_id,expires_at\r\n\"says \"\"hi\"\", twice\",u1,\r\n,u2,2099-01-01T00:00:00Z\r\n,u3,tomorrow\r\n,,\r\n")
 	a.want(http.StatusOK).is("added", "2").is("errors/0/pointer", `"/items/2/expires_at"`).is("errors/0/code", `"type"`)
 	a.is("errors/1/pointer", `"/items/3/user_id"`).is("errors/1/code", `"required"`).is("errors/2", "null")
 	list := b.call("GET", "/v1/groups/g1/exemptions", "")
-	list.is("items/0/note", `"says \"hi\",\ntwice"`).is("items/1/expires_at", `"2099-01-01T00:00:00Z"`)
+	list.is("items/0/note", `"says \"hi\", twice"`).is("items/1/expires_at", `"2099-01-01T00:00:00Z"`)
 	for body, want := range map[string]int{
 		"user_id,user_id\nu1,u1\n":    http.StatusUnprocessableEntity,
 		"note\nx\n":                   http.StatusUnprocessableEntity,

@@ -814,7 +814,7 @@ type ExemptionImport struct {
 type ExemptionImportItem struct {
 	// ExpiresAt In the future; null or absent is no end.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500"`
+	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500,line"`
 	UserId    string     `json:"user_id"`
 }
 
@@ -830,7 +830,7 @@ type ExemptionImportResult struct {
 type ExemptionInput struct {
 	// ExpiresAt In the future; null or absent is no end.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500"`
+	Note      *string    `json:"note,omitempty" validate:"omitempty,max=500,line"`
 }
 
 // ExemptionList defines model for ExemptionList.
@@ -891,7 +891,7 @@ type GroupConfig struct {
 type GroupInput struct {
 	// Locale A BCP 47 language tag. Absent keeps what it is; en at first.
 	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
-	Name   string  `json:"name" validate:"max=200"`
+	Name   string  `json:"name" validate:"max=200,line"`
 }
 
 // GroupLimit What all members of the group may do together, beside each one's own limits. It takes the bounds of the window; how
@@ -1100,7 +1100,7 @@ type Mute struct {
 type MuteInput struct {
 	// ForMs Milliseconds from now.
 	ForMs  *int64  `json:"for_ms,omitempty" validate:"omitempty,min=1,max=2592000000"`
-	Reason *string `json:"reason,omitempty" validate:"omitempty,max=500"`
+	Reason *string `json:"reason,omitempty" validate:"omitempty,max=500,line"`
 
 	// Until In the future.
 	Until *time.Time `json:"until,omitempty"`
@@ -1231,7 +1231,7 @@ type PortalInput struct {
 	Locale *string `json:"locale,omitempty" validate:"omitempty,max=35,bcp47_language_tag"`
 
 	// Name What the person is called in History and the audit log. Absent: the id.
-	Name *string `json:"name,omitempty" validate:"omitempty,max=200"`
+	Name *string `json:"name,omitempty" validate:"omitempty,max=200,line"`
 
 	// UserId The person's id on the platform.
 	UserId string `json:"user_id"`
@@ -1592,7 +1592,7 @@ type TokenInput struct {
 
 	// Groups Needed for group_admin, refused for others.
 	Groups *[]string `json:"groups,omitempty" validate:"omitempty,max=500,unique"`
-	Name   string    `json:"name" validate:"min=1,max=100"`
+	Name   string    `json:"name" validate:"min=1,max=100,line"`
 	Role   Role      `json:"role" validate:"oneof=operator auditor platform gateway group_admin"`
 }
 

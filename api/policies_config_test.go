@@ -137,7 +137,7 @@ groups:
   a: {name: A}
   "9007199254740993": {name: "no", locale: zh-CN, policy: {time_zone: Europe/Berlin}}
   "!a/b🐈:example.org":
-    name: "line\u2028break \u0085 '\\"
+    name: "not: a #comment '\\"
     policy:
       actions:
         gift: {enabled: true, mode: hard, min_interval_ms: 1000000000, window: null, ban: {for_ms: 1}, on_failure: refuse}

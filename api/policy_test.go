@@ -211,7 +211,7 @@ func TestPolicy_ReasonsReachTheAudit(t *testing.T) {
 	b.call("GET", "/v1/audit-events?action=policy.update&request_id=my-request", "").want(200).
 		is("items/0/reason", `"calmer evenings 好"`).is("items/0/role", `"operator"`).
 		is("items/0/channel", `"api"`).is("items/0/group_id", `"g1"`).is("items/0/address", `"127.0.0.1"`).is("items/1", "null")
-	for _, bad := range []string{"%", "%zz", "%00", "%ff", strings.Repeat("x", 501)} {
+	for _, bad := range []string{"%", "%zz", "%00", "%ff", "two%0Alines", "%E2%80%AE", strings.Repeat("x", 501)} {
 		b.call("PUT", "/v1/groups/g1/policy", slow, `If-Match: "1"`, "Pacekeeper-Reason: "+bad).want(400)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/pacekeeper/pacekeeper/policy"
@@ -142,13 +141,14 @@ func parseReason(header *string) (string, error) {
 		return "", nil
 	}
 	text, err := url.PathUnescape(*header)
-	if err != nil || !clean(text) || strings.ContainsFunc(text, control) {
+	if err != nil || !clean(text) {
 		return "", policy.Errorf(policy.CodeMalformed, "Pacekeeper-Reason must be percent-encoded UTF-8 text")
+	}
+	if !policy.IsLine(text) {
+		return "", policy.Errorf(policy.CodeMalformed, "Pacekeeper-Reason %s", policy.LineRule)
 	}
 	if utf8.RuneCountInString(text) > maxReason {
 		return "", policy.Errorf(policy.CodeMalformed, "Pacekeeper-Reason must be at most %d characters", maxReason)
 	}
 	return text, nil
 }
-
-func control(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

@@ -11,13 +11,14 @@ import (
 )
 
 // newValidator reads the validate tags that overlay.yaml gives to the generated structs.
-func newValidator() *validator.Validate {
+func newValidator() (*validator.Validate, error) {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name
 	})
-	return v
+	line := func(f validator.FieldLevel) bool { return policy.IsLine(f.Field().String()) }
+	return v, v.RegisterValidation("line", line)
 }
 
 // tagFaults runs the validate tags of a struct.
@@ -52,6 +53,8 @@ func tagWords(f validator.FieldError) (code, words string) {
 		return "format", "must be one of " + strings.ReplaceAll(f.Param(), " ", ", ")
 	case "bcp47_language_tag":
 		return "format", "must be a language tag, such as en or zh-CN"
+	case "line":
+		return "format", policy.LineRule
 	case "unique":
 		return "duplicate", "must not name one thing twice"
 	default:

@@ -171,7 +171,12 @@ func (p *configParser) shortText(i int32, name string, most int) (string, bool) 
 	if !p.isString(i, name) {
 		return "", false
 	}
-	if text := p.text(i); utf8.RuneCountInString(text) <= most {
+	text := p.text(i)
+	switch {
+	case !IsLine(text):
+		p.add(i, "format", name+" "+LineRule)
+		return "", false
+	case utf8.RuneCountInString(text) <= most:
 		return text, true
 	}
 	p.add(i, "range", name+" must be at most "+strconv.Itoa(most)+" characters long")

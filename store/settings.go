@@ -139,6 +139,9 @@ func (s *Store) BumpGeneration(ctx context.Context, a Actor, atLeast int64) (fro
 	if a.Reason == "" {
 		return 0, 0, policy.Errorf(policy.CodeInvalid, "a reason is required")
 	}
+	if err := policy.CheckLine("/reason", a.Reason); err != nil {
+		return 0, 0, err
+	}
 	err = s.write(ctx, func(t *tx) error {
 		old, err := t.lockSystem()
 		if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -65,21 +66,28 @@ func (s *Store) newSecret(id string) (string, error) {
 	return "pk_" + id + "_" + hex.EncodeToString(random[:]), nil
 }
 
-// CreateToken makes a token and returns its secret, which is never shown again. CodeInvalid names every fault of in.
+// CreateToken makes a token and returns its secret, which is never shown again. CodeInvalid names every fault of in;
+// CodeConflict where in.Secret has made a token before (see madeBefore).
 func (s *Store) CreateToken(ctx context.Context, a Actor, in TokenInput) (Token, string, error) {
 	if err := in.check(s); err != nil {
 		return Token{}, "", err
 	}
-	id := s.cfg.NewID()
-	secret, err := s.newSecret(id)
-	if err != nil {
-		return Token{}, "", err
+	secret, err := in.Secret, error(nil)
+	if secret == "" {
+		secret, err = s.NewSecret()
+	}
+	id, ok := idOfSecret(secret)
+	if err != nil || !ok {
+		return Token{}, "", cmp.Or(err, errSecret())
 	}
 	var row tokenRow
 	err = s.write(ctx, func(t *tx) error {
 		row = t.insertToken(a, id, secret, in)
 		return nil
 	})
+	if in.Secret != "" && isConflict(err) {
+		row, err = s.madeBefore(ctx, a, id, in)
+	}
 	return row.public(), secret, err
 }
 
@@ -101,8 +109,11 @@ func (t *tx) insertToken(a Actor, id, secret string, in TokenInput) tokenRow {
 
 func (in TokenInput) check(s *Store) error {
 	var fields []policy.FieldError
-	if in.Name == "" {
+	switch {
+	case in.Name == "":
 		fields = append(fields, policy.FieldError{Pointer: "/name", Code: "required", Detail: "a token has a name"})
+	case !policy.IsLine(in.Name):
+		fields = append(fields, policy.FieldError{Pointer: "/name", Code: "format", Detail: "name " + policy.LineRule})
 	}
 	switch in.Role {
 	case RoleOperator, RoleAuditor, RolePlatform, RoleGateway, RoleGroupAdmin:

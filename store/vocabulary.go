@@ -205,6 +205,9 @@ type TokenInput struct {
 	Role      string
 	Groups    []string
 	ExpiresAt time.Time
+
+	// Secret was made by NewSecret for one request: a token that is asked for twice with it is made once. "" = a new one.
+	Secret string
 }
 
 // AuditEntry is one change. Before and After are JSON, "" = nothing. Hashes are hex; the first entry has none before it.

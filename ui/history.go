@@ -80,11 +80,8 @@ func (u *UI) historyPage(c echo.Context) error {
 	if c.QueryParam("after") != "" {
 		v.First = v.Href + "/history"
 	}
-	switch restored := c.QueryParam("restored"); {
-	case restored == "same":
-		v.Banner = &bannerView{Text: b.Say("restored_same")}
-	case restored != "":
-		v.Banner = &bannerView{Kind: "good", Text: b.Say("restored", restored, record.Version)}
+	if v.Banner, err = u.restoredBanner(c, b, record); err != nil {
+		return err
 	}
 	return u.render(c.Response(), http.StatusOK, "history", v)
 }
@@ -197,13 +194,13 @@ func (u *UI) restore(c echo.Context) error {
 	if err != nil {
 		return policy.Errorf(policy.CodeMalformed, "the form names no version")
 	}
-	_, anything, err := u.cfg.Store.RestorePolicy(r.Context(), u.actor(c, principal), record.Group.ID, store.Exactly(current), old.Version,
+	saved, anything, err := u.cfg.Store.RestorePolicy(r.Context(), u.actor(c, principal), record.Group.ID, store.Exactly(current), old.Version,
 		func(s *policy.System, before, restored policy.Document) (policy.Document, error) {
 			return restoring(principal, s, before, restored), nil
 		})
 	switch {
 	case hasCode(err, policy.CodeStale):
-		return u.showRestore(c, http.StatusPreconditionFailed, record, old)
+		return u.restoreOvertaken(c, saved, old)
 	case err != nil:
 		return err
 	case !anything:

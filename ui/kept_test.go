@@ -49,6 +49,7 @@ func TestTheKeptFormSavesWithTheVersionItStartedFrom(t *testing.T) {
 		if got := f.requested("tea"); got != `{"actions":{"message":{"min_interval_ms":7500}}}` {
 			t.Errorf("saved %s", got)
 		}
+		f.document(`{"actions":{"message":{"min_interval_ms":6000}}}`)
 		v.post("/groups/tea", kept).want(http.StatusPreconditionFailed)
 	})
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -66,13 +67,30 @@ func (u *UI) membersPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	switch lifted, muted := c.QueryParam("lifted"), c.QueryParam("muted"); {
-	case lifted != "":
-		view.Banner = &bannerView{Kind: "good", Text: view.Say("lifted", lifted)}
-	case muted != "":
-		view.Banner = &bannerView{Kind: "good", Text: view.Say("muted", muted)}
+	if view.Banner, err = u.mutesBanner(c, view.base, record.Group.ID); err != nil {
+		return err
 	}
 	return u.render(c.Response(), http.StatusOK, "members", view)
+}
+
+// mutesBanner says what became of the form that led here. A link may come from anywhere: it is said only while it is so.
+func (u *UI) mutesBanner(c echo.Context, b base, groupID string) (*bannerView, error) {
+	lifted, muted := c.QueryParam("lifted"), c.QueryParam("muted")
+	if lifted == "" && muted == "" {
+		return nil, nil
+	}
+	m, err := u.cfg.Store.MuteForPublish(c.Request().Context(), groupID, cmp.Or(lifted, muted))
+	switch {
+	case hasCode(err, policy.CodeNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case lifted != "" && !m.LiftedAt.IsZero():
+		return &bannerView{Kind: "good", Text: b.Say("lifted", m.UserID)}, nil
+	case muted != "" && m.LiftedAt.IsZero() && m.EndMS > u.cfg.Now().UnixMilli():
+		return &bannerView{Kind: "good", Text: b.Say("muted", m.UserID)}, nil
+	}
+	return nil, nil
 }
 
 func (u *UI) membersView(c echo.Context, record store.PolicyRecord) (membersView, error) {
@@ -186,8 +204,8 @@ func (u *UI) putMute(c echo.Context, record store.PolicyRecord) error {
 	if !ok || ms > policy.MaxMuteMS {
 		faults = append(faults, faultView{"for", b.Say("enter_mute_length")})
 	}
-	if len([]rune(reason)) > maxReason {
-		faults = append(faults, faultView{"reason", b.Say("reason_long", maxReason)})
+	if fault := b.lineFault(reason, maxReason); fault != "" {
+		faults = append(faults, faultView{"reason", fault})
 	}
 	if len(faults) > 0 {
 		return u.showMuteFaults(c, record, faults)

@@ -201,8 +201,8 @@ func (u *UI) applyNamed(c echo.Context, b base, record store.PolicyRecord) (said
 			return "", b.Say("enter_future_day"), nil
 		}
 	}
-	if len([]rune(e.Note)) > maxReason {
-		return "", b.Say("reason_long", maxReason), nil
+	if fault := b.lineFault(e.Note, maxReason); fault != "" {
+		return "", fault, nil
 	}
 	if !isID(e.UserID) {
 		return "", b.Say("member_id_wrong"), nil

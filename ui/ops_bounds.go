@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -110,7 +109,7 @@ func (u *UI) boundsDraft(c echo.Context, record store.BoundsRecord) (d boundsDra
 	b.takeBoundPicks(d.form, d.was)
 	read := b.readBounds(d.form, d.was)
 	d.want, d.faults = read.values, read.faults
-	d.reason = strings.TrimSpace(d.form.Get("reason"))
+	d.reason = folded(d.form.Get("reason"))
 	d.impact = impactView{base: b, Head: b.Say("impact_nothing_yet")}
 	return d, nil
 }
@@ -130,7 +129,7 @@ func (u *UI) saveBounds(c echo.Context) error {
 	case len(d.faults) > 0:
 		return u.showBounds(c, http.StatusUnprocessableEntity, record, d)
 	case d.version != record.Version && !peek:
-		return u.boundsConflict(c, record, d)
+		return u.boundsOvertaken(c, record, d)
 	}
 	next := editBounds(record.System, record.Bounds, d.was, d.want)
 	if !peek && len(changed(boundValues(record.System, record.Bounds), boundValues(record.System, next))) == 0 {
@@ -180,11 +179,10 @@ func (u *UI) weighBounds(c echo.Context, d *boundsDraft, next policy.Bounds, pee
 
 // publishFaults are what keeps a change that can be read from being published.
 func (b base) publishFaults(form url.Values, reason string, confirm int64) (faults []faultView) {
-	switch {
-	case reason == "":
+	if reason == "" {
 		faults = append(faults, faultView{"reason", b.Say("enter_reason")})
-	case len([]rune(reason)) > maxReason:
-		faults = append(faults, faultView{"reason", b.Say("reason_long", maxReason)})
+	} else if fault := b.lineFault(reason, maxReason); fault != "" {
+		faults = append(faults, faultView{"reason", fault})
 	}
 	if !confirmed(form.Get("sure"), form.Get("counted"), confirm) {
 		faults = append(faults, faultView{"sure", b.Say("enter_count", thousands(confirm))})
@@ -211,7 +209,7 @@ func (u *UI) publishBounds(c echo.Context, record store.BoundsRecord, d boundsDr
 	var known *policy.Error
 	switch {
 	case hasCode(err, policy.CodeStale):
-		return u.boundsConflict(c, saved, d)
+		return u.boundsOvertaken(c, saved, d)
 	case errors.As(err, &known) && known.Code == policy.CodeInvalid:
 		d.faults = u.base(c.Request(), "bounds").boundFaults(known, d.was)
 		return u.showBounds(c, http.StatusUnprocessableEntity, record, d)

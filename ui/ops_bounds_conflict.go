@@ -12,9 +12,22 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
+// boundsOvertaken answers a save that starts from an older version: the same save sent twice ends like the first, others
+// with a choice.
+func (u *UI) boundsOvertaken(c echo.Context, current store.BoundsRecord, d boundsDraft) error {
+	save, err := u.cfg.Store.BoundsSave(c.Request().Context(), current.Version)
+	if err != nil {
+		return err
+	}
+	if len(changed(boundValues(current.System, current.Bounds), d.want)) == 0 && save.Actor == principalOf(c.Request()).Name {
+		return c.Redirect(http.StatusSeeOther, "/ops/bounds?saved="+plain(current.Version))
+	}
+	return u.boundsConflict(c, current, d, save)
+}
+
 // boundsConflict returns the form on top of the newer version: the visitor's choices where he made one, the saved ones
 // elsewhere, and a choice for each setting that both want differently.
-func (u *UI) boundsConflict(c echo.Context, current store.BoundsRecord, d boundsDraft) error {
+func (u *UI) boundsConflict(c echo.Context, current store.BoundsRecord, d boundsDraft, save store.SystemSave) error {
 	b := u.base(c.Request(), "bounds")
 	theirs := boundValues(current.System, current.Bounds)
 	merged := rebase(d.was, d.want, theirs)
@@ -23,10 +36,6 @@ func (u *UI) boundsConflict(c echo.Context, current store.BoundsRecord, d bounds
 		impact: impactView{base: b, Head: b.Say("impact_nothing_yet")},
 	}
 	v, err := u.boundsView(c, current, shown)
-	if err != nil {
-		return err
-	}
-	save, err := u.cfg.Store.BoundsSave(c.Request().Context(), current.Version)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -94,7 +93,7 @@ func (u *UI) defaultsDraft(c echo.Context, record store.PolicyRecord) (d draft, 
 	takePicks(d.form, d.was)
 	read := readForm(u.base(c.Request(), "defaults"), d.form, record.System, d.was)
 	d.want, d.faults = read.values, read.faults
-	d.reason = strings.TrimSpace(d.form.Get("reason"))
+	d.reason = folded(d.form.Get("reason"))
 	return d, nil
 }
 
@@ -127,7 +126,7 @@ func (u *UI) saveDefaults(c echo.Context) error {
 	case len(d.faults) > 0:
 		return u.showDefaults(c, record, d, quiet)
 	case d.version != record.Version && op == "":
-		return u.defaultsConflict(c, record, d)
+		return u.defaultsOvertaken(c, record, d)
 	case op == "" && string(d.stated(record).JSON()) == string(record.Document.JSON()):
 		return c.Redirect(http.StatusSeeOther, "/ops/defaults?saved=same")
 	}
@@ -188,7 +187,7 @@ func (u *UI) publishDefaults(c echo.Context, record store.PolicyRecord, d draft)
 		if err != nil {
 			return err
 		}
-		return u.defaultsConflict(c, current, d)
+		return u.defaultsOvertaken(c, current, d)
 	case errors.As(err, &known) && known.Code == policy.CodeInvalid:
 		d.faults = b.policyFaults(known)
 		return u.showDefaults(c, record, d, impactView{base: b, Head: b.Say("impact_nothing_yet")})

@@ -8,17 +8,21 @@ import (
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
-// defaultsConflict returns the form on top of the newer version, with a choice for each setting that both want differently.
-func (u *UI) defaultsConflict(c echo.Context, current store.PolicyRecord, d draft) error {
+// defaultsOvertaken answers a save that starts from an older version: the same save sent twice ends like the first,
+// others with the form on top of the newer version and a choice for each setting that both want differently.
+func (u *UI) defaultsOvertaken(c echo.Context, current store.PolicyRecord, d draft) error {
+	save, err := u.cfg.Store.DefaultsSave(c.Request().Context(), current.Version)
+	if err != nil {
+		return err
+	}
+	if d.says(current) && save.Actor == principalOf(c.Request()).Name {
+		return c.Redirect(http.StatusSeeOther, "/ops/defaults?saved="+plain(current.Version))
+	}
 	b := u.base(c.Request(), "defaults")
 	theirs := requested(current.System, current.Document)
 	merged := rebase(d.was, d.want, theirs)
 	shown := draft{form: merged.fields(), version: current.Version, was: theirs, want: merged, reason: d.reason}
 	v, err := u.defaultsView(c, current, shown, impactView{base: b, Head: b.Say("impact_nothing_yet")})
-	if err != nil {
-		return err
-	}
-	save, err := u.cfg.Store.DefaultsSave(c.Request().Context(), current.Version)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type tokensView struct {
 	Next, First string
 	Faults      []faultView
 	Fault       faulted
+	Once        string // of the form: sent twice, it makes one token
 	Name        string
 	GroupIDs    string
 	Roles, Ends []optionView
@@ -83,6 +84,10 @@ func (u *UI) tokensView(c echo.Context, form url.Values) (tokensView, error) {
 	b := u.base(c.Request(), "tokens")
 	v := tokensView{
 		base: b, opsHead: u.opsHead(c, "tokens", "tokens"), Name: form.Get("name"), GroupIDs: form.Get("groups"),
+	}
+	var err error
+	if v.Once, err = u.cfg.Store.NewSecret(); err != nil {
+		return v, err
 	}
 	page, err := u.cfg.Store.ListTokens(c.Request().Context(), c.QueryParam("cursor"), tokensShown)
 	if err != nil {
@@ -148,7 +153,10 @@ func (u *UI) createToken(c echo.Context) error {
 		return u.showTokenFaults(c, faults)
 	}
 	made, secret, err := u.cfg.Store.CreateToken(c.Request().Context(), u.actor(c, principalOf(c.Request())), in)
-	if err != nil {
+	switch {
+	case hasCode(err, policy.CodeConflict):
+		return u.showTokenFaults(c, []faultView{{"name", b.Say("token_form_used")}})
+	case err != nil:
 		return err
 	}
 	v, err := u.tokensView(c, url.Values{"role": {store.RoleGateway}, "days": {"90"}})
@@ -161,12 +169,11 @@ func (u *UI) createToken(c echo.Context) error {
 
 // tokenInput reads the form of a new token.
 func (b base) tokenInput(c echo.Context, now time.Time) (in store.TokenInput, faults []faultView) {
-	in = store.TokenInput{Name: strings.TrimSpace(c.FormValue("name")), Role: c.FormValue("role")}
-	switch n := len([]rune(in.Name)); {
-	case n == 0:
+	in = store.TokenInput{Name: strings.TrimSpace(c.FormValue("name")), Role: c.FormValue("role"), Secret: c.FormValue("once")}
+	if in.Name == "" {
 		faults = append(faults, faultView{"name", b.Say("token_enter_name")})
-	case n > maxTokenName:
-		faults = append(faults, faultView{"name", b.Say("reason_long", maxTokenName)})
+	} else if fault := b.lineFault(in.Name, maxTokenName); fault != "" {
+		faults = append(faults, faultView{"name", fault})
 	}
 	if !slices.Contains(tokenRoles(), in.Role) {
 		faults = append(faults, faultView{"role", b.Say("refused_choice")})

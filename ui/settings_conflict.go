@@ -45,6 +45,28 @@ func takePicks(form url.Values, was values) {
 	}
 }
 
+// overtaken answers a save that starts from an older version: the same save sent twice ends like the first, others with
+// a choice.
+func (u *UI) overtaken(c echo.Context, current store.PolicyRecord, d draft) error {
+	if d.says(current) {
+		version, err := u.cfg.Store.Version(c.Request().Context(), current.Group.ID, current.Version)
+		if err == nil && isOwn(version, principalOf(c.Request())) {
+			return c.Redirect(http.StatusSeeOther, groupPath(current.Group.ID)+"?saved="+plain(current.Version))
+		}
+	}
+	return u.showConflict(c, current, d)
+}
+
+// says reports whether the form asks for what is saved, in all that it holds.
+func (d draft) says(current store.PolicyRecord) bool {
+	return len(changed(requested(current.System, current.Document), d.want)) == 0
+}
+
+// isOwn reports whether a version is a save of the visitor's own by these pages.
+func isOwn(v store.Version, p store.Principal) bool {
+	return v.Actor == p.Name && v.Role == p.Role && v.Channel == store.ChannelUI
+}
+
 // showConflict returns the form on top of the newer version: the visitor's choices where he made one, the saved ones
 // elsewhere.
 func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, d draft) error {

@@ -37,7 +37,7 @@ func (u *UI) saveSettings(c echo.Context) error {
 	case len(d.faults) > 0:
 		return u.showFaults(c, record, d)
 	case d.version != record.Version:
-		return u.showConflict(c, record, d)
+		return u.overtaken(c, record, d)
 	}
 	return u.save(c, record, d)
 }
@@ -65,8 +65,8 @@ func (u *UI) draft(c echo.Context, record store.PolicyRecord) (draft, error) {
 	takePicks(form, d.was)
 	read := readForm(u.base(c.Request(), "pace"), form, record.System, d.was)
 	d.want, d.faults = read.values, read.faults
-	if len([]rune(d.reason)) > maxReason {
-		d.faults = append(d.faults, faultView{"reason", read.Say("reason_long", maxReason)})
+	if fault := read.lineFault(d.reason, maxReason); fault != "" {
+		d.faults = append(d.faults, faultView{"reason", fault})
 	}
 	return d, nil
 }
@@ -149,7 +149,7 @@ func (u *UI) save(c echo.Context, record store.PolicyRecord, d draft) error {
 	var known *policy.Error
 	switch {
 	case hasCode(err, policy.CodeStale):
-		return u.showConflict(c, saved, d)
+		return u.overtaken(c, saved, d)
 	case errors.As(err, &known) && known.Code == policy.CodeInvalid:
 		d.faults = u.base(r, "pace").policyFaults(known)
 		return u.showFaults(c, record, d)

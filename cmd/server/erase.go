@@ -123,6 +123,9 @@ func (e eraser) look(ctx context.Context) (found traces, err error) {
 // eraseAll goes on until nothing is found: servers that run bring what they had read before into the database, and what
 // the database held into Redis.
 func (e eraser) eraseAll(ctx context.Context, reason string) (erased traces, err error) {
+	if err := policy.CheckLine("/reason", reason); err != nil {
+		return erased, err
+	}
 	actor := store.Actor{Name: "console", Role: store.RoleOperator, Channel: store.ChannelSystem, Reason: reason}
 	for range eraseRounds {
 		for _, step := range []func() error{e.forget(ctx, &erased), func() error {
