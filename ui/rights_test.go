@@ -128,6 +128,7 @@ func TestC65_WordsOfPeopleAreText(t *testing.T) {
 		v.post("/groups/x/exemptions", url.Values{"version": {"0"}, "nm": {"mei"}, "nm-note": {evil}}).want(http.StatusOK).hasNot("<img src=x")
 		form := v.edited("/groups/x", "notice-en-too_soon", evil[:28]+" {wait}", "reason", evil)
 		v.post("/groups/x", form).want(http.StatusSeeOther)
+		form.Set("message-gap", "3")
 		v.post("/groups/x", form).want(http.StatusPreconditionFailed).hasNot("<img src=x")
 		for _, path := range []string{"/groups", "/groups/x", "/groups?query=%3Cimg+src%3Dx", "/groups/x?q=%3Cimg+src%3Dx&of=%3Cimg+src%3Dx"} {
 			p := v.get(path).want(http.StatusOK).has("&lt;img").hasNot("<img src=x")
