@@ -19,7 +19,7 @@ type Traces struct {
 	Mutes      int64
 	Bans       int64
 	Sessions   int64 // of the pages
-	Mentions   int64 // rows that name him as who did something, or in a note or a reason; and what was kept to answer again
+	Mentions   int64 // rows of others that name him as who did something, or in a note or a reason; and what was kept to answer again
 	Entries    int64 // of the audit log
 	// Documents are the groups whose document, in force or in a version, names him in a notice. An erasure leaves them:
 	// what members read is for people to write.
@@ -38,13 +38,18 @@ func (t *Traces) Add(more Traces) {
 	t.Documents = more.Documents
 }
 
-// erasedText stands where a name stood. Nobody can have it as his id there: it is not that of a member.
-const erasedText = "erased"
+// ErasedName stands where a name stood. Nobody can have it as his id there: it is not that of a member.
+const ErasedName = "erased"
 
 // mention is a column that may name a person.
 type mention struct {
 	table, column string
 	free          bool // text that people write; else a name alone
+}
+
+// owned says whether each row of the table is about one person.
+func (m mention) owned() bool {
+	return slices.Contains([]string{"exemptions", "mutes", "bans", "portal_sessions"}, m.table)
 }
 
 func mentions() []mention {
@@ -119,17 +124,21 @@ func (s *Store) countTraces(db *gorm.DB, userID string) (found Traces, err error
 	return found, err
 }
 
-// textsNaming are the texts of a column that name the person, and how many rows have one.
+// textsNaming are the texts of a column that name the person, and how many rows of others have one: his own are deleted, so
+// they are counted as what they are.
 func (s *Store) textsNaming(db *gorm.DB, m mention, userID string) (texts []string, rows int64, err error) {
 	var found []struct {
 		Text   string
 		Amount int64
 	}
-	condition := m.column + " = ?"
+	condition, args := m.column+" = ?", []any{userID}
 	if m.free {
 		condition = s.dialect.holds(m.column)
 	}
-	err = db.Raw("SELECT "+m.column+" AS text, count(*) AS amount FROM "+m.table+" WHERE "+condition+" GROUP BY "+m.column, userID).
+	if m.owned() {
+		condition, args = condition+" AND user_id <> ?", append(args, userID)
+	}
+	err = db.Raw("SELECT "+m.column+" AS text, count(*) AS amount FROM "+m.table+" WHERE "+condition+" GROUP BY "+m.column, args...).
 		Scan(&found).Error
 	for _, f := range found {
 		if !m.free || policy.MentionsID(f.Text, userID) {

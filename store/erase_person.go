@@ -84,7 +84,7 @@ func (t *tx) eraseRows(userID string) (erased Traces, err error) {
 			return erased, err
 		}
 		for chunk := range slices.Chunk(texts, chunkSize) {
-			done := t.Exec("UPDATE "+m.table+" SET "+m.column+" = ? WHERE "+m.column+" IN ?", erasedText, chunk)
+			done := t.Exec("UPDATE "+m.table+" SET "+m.column+" = ? WHERE "+m.column+" IN ?", ErasedName, chunk)
 			if done.Error != nil {
 				return erased, done.Error
 			}

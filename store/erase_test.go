@@ -31,9 +31,9 @@ func nameEverywhere(t *testing.T, s *store.Store, id string) {
 		}
 	}
 	for _, user := range []string{id, id + "0"} {
-		_, err := s.PutExemption(ctx, actor(), "g1", any, store.Exemption{UserID: user, Note: "host"})
+		_, err := s.PutExemption(ctx, actor(), "g1", any, store.Exemption{UserID: user, Note: "host " + user})
 		fail(err)
-		_, err = s.PutMute(ctx, actor(), "g2", user, any, store.MuteInput{EndMS: inMinutes(9)})
+		_, err = s.PutMute(ctx, actor(), "g2", user, any, store.MuteInput{EndMS: inMinutes(9), Reason: user + " shouted"})
 		fail(err)
 		_, _, err = s.CreatePortalSession(ctx, actor(), store.PortalInput{UserID: user, Groups: []string{"g1"}})
 		fail(err)

@@ -108,7 +108,7 @@ func (v historyView) row(version store.Version, before policy.Document, record s
 	row := versionRow{
 		Version: version.Version, Head: v.Say("version_n", version.Version), Reason: version.Reason, Current: version.Version == record.Version,
 		Changes: policy.DiffWords(policy.Diff(before, version.Document), v.Lang),
-		Meta:    v.Say("kind_"+version.Kind, version.Actor, v.moment(version.At, zone)),
+		Meta:    v.Say("kind_"+version.Kind, v.person(version.Actor), v.moment(version.At, zone)),
 	}
 	row.Count = v.Say("changes_none")
 	if n := len(row.Changes); n > 0 {

@@ -136,7 +136,7 @@ func (b base) mutedRow(m store.Mute, now time.Time, zone *time.Location) mutedRo
 	}
 	switch m.Cause {
 	case store.CauseModerator:
-		row.Why = b.Say("cause_moderator", m.By, at)
+		row.Why = b.Say("cause_moderator", b.person(m.By), at)
 		if m.Reason != "" {
 			row.Why = b.Say("cause_reason", row.Why, m.Reason)
 		}
@@ -188,7 +188,7 @@ func (u *UI) liftMute(c echo.Context, record store.PolicyRecord, userID string) 
 func (u *UI) alreadyLifted(ctx context.Context, b base, groupID, userID string) string {
 	m, err := u.cfg.Store.MuteForPublish(ctx, groupID, userID)
 	if err == nil && m.LiftedBy != "" {
-		return b.Say("lifted_by", userID, m.LiftedBy)
+		return b.Say("lifted_by", userID, b.person(m.LiftedBy))
 	}
 	return b.Say("not_muted", userID)
 }

@@ -179,7 +179,7 @@ func (v *auditView) list(page store.Page[store.AuditEntry], later bool) {
 
 func (b base) auditRow(e store.AuditEntry) auditRow {
 	row := auditRow{
-		Seq: e.Seq, Time: e.At.UTC().Format("15:04:05"), At: e.At.UTC().Format(time.RFC3339), Actor: e.Actor, Action: e.Action,
+		Seq: e.Seq, Time: e.At.UTC().Format("15:04:05"), At: e.At.UTC().Format(time.RFC3339), Actor: b.unlessErased(e, "who", e.Actor), Action: e.Action,
 		Group: e.GroupID, Href: "/ops/audit/" + plain(e.Seq), What: b.what(e),
 	}
 	switch kind, _, _ := strings.Cut(e.Action, "."); {
@@ -190,6 +190,14 @@ func (b base) auditRow(e store.AuditEntry) auditRow {
 		row.Group = b.Say("no_group")
 	}
 	return row
+}
+
+// unlessErased is a text of an entry, or the word for it where its part of the entry, who or what, was erased.
+func (b base) unlessErased(e store.AuditEntry, part, text string) string {
+	if slices.Contains(e.Erased, part) {
+		return b.Say("erased")
+	}
+	return text
 }
 
 // what says in a few words what an entry changed: of a record that came or went, its name rather than its number.

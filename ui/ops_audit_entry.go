@@ -60,11 +60,11 @@ func (b base) entryView(e store.AuditEntry) entryView {
 	v.Rows = slices.DeleteFunc([]factView{
 		{b.Say("entry_seq"), thousands(e.Seq)},
 		{b.Say("entry_at"), e.At.UTC().Format(time.RFC3339Nano)},
-		{b.Say("entry_actor"), e.Actor},
+		{b.Say("entry_actor"), b.unlessErased(e, "who", e.Actor)},
 		{b.Say("entry_role"), e.Role},
 		{b.Say("entry_channel"), b.Say("channel_" + e.Channel)},
 		{b.Say("entry_action"), e.Action},
-		{b.Say("entry_target"), e.Target},
+		{b.Say("entry_target"), b.unlessErased(e, "what", e.Target)},
 		{b.Say("entry_address"), e.Address},
 		{b.Say("entry_request"), e.RequestID},
 		{b.Say("entry_hash"), e.Hash},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -143,6 +144,31 @@ func TestTheAuditLogSaysWhatWasErased(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.get("/ops/audit?action=mute.*").want(http.StatusOK).has(`class="what">A person was erased from this entry`).hasNot("mei", "spam")
-		v.get(fmt.Sprintf("/ops/audit/%d", f.entries("mute.put", 1)[0].Seq)).want(http.StatusOK).has("A person was erased").hasNot("mei", "spam")
+		seq := f.entries("mute.put", 1)[0].Seq
+		v.get(fmt.Sprintf("/ops/audit/%d", seq)).want(http.StatusOK).has("A person was erased").hasNot("mei", "spam")
+		v.get(fmt.Sprintf("/ops/audit/%d", seq)).has("<dt>Target</dt><dd>erased</dd>")
+	})
+}
+
+func TestAnErasedActorHasAWordInsteadOfAName(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		edit := func(*policy.System, policy.Document) (policy.Document, error) { return policy.Document{}, nil }
+		ann := store.Actor{Name: "ann", Role: store.RoleOperator, Channel: store.ChannelAPI}
+		f.document(`{"actions":{"message":{"min_interval_ms":2500}}}`)
+		if _, _, err := f.store.UpdatePolicy(f.t.Context(), ann, "tea", store.Anything(), edit); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.store.ErasePerson(f.t.Context(), system, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		seq := f.entries("policy.update", 2)[0].Seq
+		v := f.signedIn(f.operator)
+		for _, x := range []struct{ language, word, saved string }{{"en", "erased", "Saved by erased"}, {"zh-CN", "已清除", "已清除 保存"}} {
+			in := func(path string) page { return v.get(path, "Accept-Language", x.language).want(http.StatusOK) }
+			in("/ops/audit?action=policy.*").has("</time><span>" + x.word + "</span>")
+			in(fmt.Sprintf("/ops/audit/%d", seq)).has("<dd>" + x.word + "</dd>")
+			in("/groups/tea/history").has(x.saved)
+		}
 	})
 }

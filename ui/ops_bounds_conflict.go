@@ -48,7 +48,7 @@ func (u *UI) boundsConflict(c echo.Context, current store.BoundsRecord, d bounds
 // systemConflict says who was faster.
 func (b base) systemConflict(save store.SystemSave, version int64) *conflictView {
 	return &conflictView{
-		Head: b.Say("conflict_head", save.Actor, version), Author: save.Actor,
+		Head: b.Say("conflict_head", b.person(save.Actor), version), Author: b.person(save.Actor),
 		SaveAs: b.Say("publish_as", version+1), Discard: b.Say("discard", version),
 	}
 }

@@ -123,7 +123,7 @@ func (u *UI) tokensView(c echo.Context, form url.Values) (tokensView, error) {
 func (u *UI) tokenRow(b base, t store.Token) tokenRow {
 	row := tokenRow{
 		Name: t.Name, Prefix: "pk_" + t.ID + "_…", Role: b.Say("token_role_" + t.Role), Groups: strings.Join(t.Groups, b.Say("comma")),
-		MadeBy: t.CreatedBy, Made: b.day(t.CreatedAt.UTC()),
+		MadeBy: b.person(t.CreatedBy), Made: b.day(t.CreatedAt.UTC()),
 	}
 	now := u.cfg.Now()
 	switch {

@@ -82,7 +82,7 @@ func (u *UI) showConflict(c echo.Context, current store.PolicyRecord, d draft) e
 	}
 	author := ""
 	if version, err := u.cfg.Store.Version(c.Request().Context(), current.Group.ID, current.Version); err == nil {
-		author = version.Actor
+		author = b.person(version.Actor)
 	}
 	view.Conflict = &conflictView{
 		Head: b.Say("conflict_head", author, current.Version), Author: author,

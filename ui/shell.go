@@ -34,6 +34,14 @@ func (u *UI) base(r *http.Request, titleKey string) base {
 // Say returns a text of the catalogue in the page's language.
 func (b base) Say(key string, args ...any) string { return b.words.say(b.Lang, key, args...) }
 
+// person is a name as people read it: of one that was erased, the word for that.
+func (b base) person(name string) string {
+	if name == store.ErasedName {
+		return b.Say("erased")
+	}
+	return name
+}
+
 // area is one entry of the navigation.
 type area struct {
 	Text, Href string

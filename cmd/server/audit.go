@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,9 @@ func checkExport(in *bufio.Reader, key []byte) (footer policy.AuditFooter, chain
 		if f, ok := policy.ParseAuditFooter(line); ok {
 			return f, chain, endExport(in, f, chain, last)
 		}
+		if n == 1 && isTable(line) {
+			return footer, nil, errors.New("this is CSV, which is for people to read: export as jsonl, which can be verified")
+		}
 		r, err := policy.ParseAuditRecord(line)
 		if err != nil {
 			return footer, nil, fmt.Errorf("line %d: %w", n, err)
@@ -67,6 +71,12 @@ func checkExport(in *bufio.Reader, key []byte) (footer policy.AuditFooter, chain
 		}
 		last = r.Seq
 	}
+}
+
+// isTable says whether the first line is that of a table, as an export or a spreadsheet writes it.
+func isTable(line []byte) bool {
+	cells := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\"\ufeff,;\t\r", r) })
+	return slices.EqualFunc(policy.AuditColumns(), cells, func(name string, cell []byte) bool { return name == string(cell) })
 }
 
 // endExport holds the entries against the footer.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -70,6 +71,7 @@ func TestAuditVerifyOffline(t *testing.T) {
 	t.Parallel()
 	text, right := exportOf(t, "")
 	lines := bytes.SplitAfter(text, []byte("\n"))
+	table := []byte(strings.Join(policy.AuditColumns(), ",") + "\n1,1,2026-12-01T00:00:00.000000Z\n")
 	without := func(n int) []byte { return bytes.Join(append(append([][]byte{}, lines[:n]...), lines[n+1:]...), nil) }
 	for name, x := range map[string]struct {
 		text []byte
@@ -89,6 +91,8 @@ func TestAuditVerifyOffline(t *testing.T) {
 		"key twice":        {bytes.Replace(text, []byte(`"seq":2`), []byte(`"seq":2,"SEQ":2`), 1), "", exitError, "line 2: "},
 		"something behind": {append(bytes.Clone(text), '\n'), "", exitError, "behind the footer"},
 		"empty":            {nil, "", exitError, "not whole"},
+		"csv":              {table, right, exitError, "this is CSV"},
+		"csv of a program": {append([]byte("\ufeff"), bytes.ReplaceAll(table, []byte(","), []byte(";"))...), right, exitError, "export as jsonl"},
 	} {
 		code, said := verified(t, x.text, x.key)
 		if code != x.code || !strings.Contains(said, x.says) {
