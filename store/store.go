@@ -109,11 +109,6 @@ func (s *Store) MigrationsCurrent(ctx context.Context) (bool, error) {
 	return current, translate(err)
 }
 
-// Ping asks the database for a sign of life.
-func (s *Store) Ping(ctx context.Context) error {
-	return s.read(ctx, func(db *gorm.DB) error { return db.Exec("SELECT 1").Error })
-}
-
 // read runs fn on the pool, under the store's timeout, and translates its error.
 func (s *Store) read(ctx context.Context, fn func(*gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)

@@ -19,7 +19,6 @@ func production(c *store.Config) { c.Timeout = 0 }
 // calls are the kinds of calls: a read, a save, a transaction, an advisory lock.
 func calls(s *store.Store) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
-		"ping":   s.Ping,
 		"policy": func(ctx context.Context) error { _, err := s.Policy(ctx, "g1"); return err },
 		"group": func(ctx context.Context) error {
 			_, _, err := s.PutGroup(ctx, actor(), store.Anything(), "g1", "n", "")
@@ -54,7 +53,7 @@ func expectAway(t *testing.T, s *store.Store) {
 func expectBack(t *testing.T, s *store.Store) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for s.Ping(t.Context()) != nil {
+	for s.Ready(t.Context()) != nil {
 		if time.Now().After(deadline) {
 			t.Fatal("the store does not come back")
 		}

@@ -92,7 +92,7 @@ func config(url string) store.Config {
 		NewID:       func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:      rand.Reader,
 		AuditKey:    []byte("the audit key of the tests: 32 B."),
-		Timeout:     20 * time.Second, // tests share the machine; those about time set their own
+		Timeout:     time.Minute, // tests share the machine; those about time set their own
 	}
 }
 

@@ -22,11 +22,11 @@ func TestServerSurvivesKill(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{TCP: true, Fsync: true})
 	s := pgtest.Open(t, server.Database(t))
 	server.Kill(t)
-	if err := s.Ping(t.Context()); err == nil {
+	if err := s.Ready(t.Context()); err == nil {
 		t.Fatal("a killed server answers")
 	}
 	server.Restart(t)
-	if err := s.Ping(t.Context()); err != nil {
+	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
