@@ -14,8 +14,9 @@ import (
 func main() {
 	chart := flag.String("chart", "", "file for the chart, SVG; empty = none")
 	quick := flag.Bool("quick", false, "one short round, to see that all of it runs")
+	rates := flag.Bool("rate", false, "checks a second alone")
 	flag.Parse()
-	if err := run(context.Background(), *chart, *quick); err != nil {
+	if err := run(context.Background(), *chart, *quick, *rates); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -27,7 +28,7 @@ type sizes struct {
 	rateMS                               int64
 }
 
-func run(ctx context.Context, chart string, quick bool) error {
+func run(ctx context.Context, chart string, quick, rates bool) error {
 	size := sizes{rounds: 5, members: 500, memMembers: 2000, memWide: 500, rateMS: 1000}
 	if quick {
 		size = sizes{rounds: 1, members: 20, memMembers: 200, memWide: 50, rateMS: 100}
@@ -37,6 +38,9 @@ func run(ctx context.Context, chart string, quick bool) error {
 		return err
 	}
 	defer s.stop()
+	if rates {
+		return measureRate(ctx, s, size)
+	}
 	goPeers, err := newGoPeers(ctx, s)
 	if err != nil {
 		return err

@@ -68,16 +68,46 @@ func (s *server) cpu() (int64, error) {
 	return strconv.ParseInt(strings.Fields(string(raw))[0], 10, 64)
 }
 
-// usedMemory is what the server holds but for the buffers of its clients.
-func (s *server) usedMemory(ctx context.Context) (int64, error) {
-	info, err := s.rdb.InfoMap(ctx, "memory").Result()
+// bytes is what the keys cost that are not in before: key, value, entry, expiry and their places in the tables. All of it is
+// asked of the server by key and table, for the whole's figure moves with the clients' buffers.
+func (s *server) bytes(ctx context.Context, before map[string]bool) (total int64, err error) {
+	keys, err := s.keys(ctx)
 	if err != nil {
 		return 0, err
 	}
-	used, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+	pipe := s.rdb.Pipeline()
+	for key := range keys {
+		if !before[key] {
+			pipe.MemoryUsage(ctx, key, 0)
+		}
+	}
+	replies, err := pipe.Exec(ctx)
 	if err != nil {
 		return 0, err
 	}
-	clients, err := strconv.ParseInt(info["Memory"]["mem_clients_normal"], 10, 64)
-	return used - clients, err
+	for _, reply := range replies {
+		total += reply.(*redis.IntCmd).Val()
+	}
+	places := int64(4)
+	for places < int64(len(keys)) {
+		places *= 2
+	}
+	const place, entry = 8, 24 // of a table; of the table of expiries, whose keys are shared
+	return total + 2*places*place + int64(len(replies))*entry, nil
+}
+
+func (s *server) keys(ctx context.Context) (map[string]bool, error) {
+	keys := map[string]bool{}
+	for cursor := uint64(0); ; {
+		page, next, err := s.rdb.Scan(ctx, cursor, "*", 1000).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range page {
+			keys[key] = true
+		}
+		if cursor = next; cursor == 0 {
+			return keys, nil
+		}
+	}
 }
