@@ -27,6 +27,7 @@ type asked struct {
 	policy   lastKnown // with learn
 	read     bool      // with err: policy was found all the same
 	err      error     // Redis has not answered
+	how      int64     // by check_all.lua: what became of it
 }
 
 func (c *Client) newCall(req Request) *asked {
@@ -77,14 +78,12 @@ func (c *Client) bounded(ctx context.Context, calls []*asked) {
 	case c.obeys:
 		c.roundTrip(ctx, calls)
 	default:
-		if err := c.waitFor(ctx, calls); err != nil {
-			fail(calls, err)
-		}
+		c.waitFor(ctx, calls, c.roundTrip)
 	}
 }
 
 // waitFor makes the round trip with copies, so that answers that come too late meet nobody.
-func (c *Client) waitFor(ctx context.Context, calls []*asked) error {
+func (c *Client) waitFor(ctx context.Context, calls []*asked, trip func(context.Context, []*asked)) {
 	copies, done := make([]*asked, len(calls)), make(chan struct{})
 	for i, call := range calls {
 		twin := *call
@@ -92,16 +91,15 @@ func (c *Client) waitFor(ctx context.Context, calls []*asked) error {
 	}
 	go func() {
 		defer close(done)
-		c.roundTrip(ctx, copies)
+		trip(ctx, copies)
 	}()
 	select {
 	case <-done:
 		for i, twin := range copies {
 			*calls[i] = *twin
 		}
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		fail(calls, ctx.Err())
 	}
 }
 
@@ -154,7 +152,8 @@ func (c *Client) pipeline(ctx context.Context, calls []*asked, learn bool) ([]*r
 	pipe := c.cfg.Redis.Pipeline()
 	replies, readings := make([]*redis.Cmd, len(calls)), map[policyAt]reading{}
 	for i, call := range calls {
-		replies[i] = c.send(ctx, pipe, "evalsha", c.script.Hash(), call.req)
+		keys, args := c.call(call.req)
+		replies[i] = send(ctx, pipe, "evalsha", c.script.Hash(), keys, args)
 		if _, read := readings[call.policyAt()]; learn && call.learn && !read {
 			readings[call.policyAt()] = c.read(ctx, pipe, call.req)
 		}

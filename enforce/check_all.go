@@ -2,13 +2,15 @@ package enforce
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/pacekeeper/pacekeeper/policy"
 )
 
 // CheckAll decides one attempt by the limits of all that it counts for, and gives one answer: a refusal if any of them
-// refuses, with the longest wait. Nothing is charged to any scope while another refuses:
+// refuses, with the longest wait. Nothing is charged to any of them where another refuses. On one server it is one call of
+// check_all.lua, and nothing comes between. Where the keys lie in several slots (a cluster, a ring) it takes three steps:
 //
 //  1. All are peeked at in one round trip. Where a scope of the system refuses, that is the answer; it alone is then asked
 //     for real, if its policy bans or counts what it refuses.
@@ -44,6 +46,15 @@ func (c *Client) checkScopes(ctx context.Context, asked []*scoped, peek bool) An
 	if !slices.ContainsFunc(asked, func(one *scoped) bool { return isScope(one.req.Group) }) {
 		return c.charge(ctx, asked, peek)
 	}
+	if !c.apart.Load() {
+		if answer, ok := c.checkTogether(ctx, asked, peek); ok {
+			return answer
+		}
+	}
+	return c.checkInSteps(ctx, asked, peek)
+}
+
+func (c *Client) checkInSteps(ctx context.Context, asked []*scoped, peek bool) Answer {
 	asked = c.peek(ctx, asked)
 	outer := slices.DeleteFunc(slices.Clone(asked), func(one *scoped) bool { return one.scope == policy.ScopeGroup })
 	inner := asked[:len(asked)-len(outer)]
@@ -96,11 +107,17 @@ func (c *Client) peek(ctx context.Context, all []*scoped) (limiting []*scoped) {
 	c.askAllowed(ctx, calls)
 	for i, one := range all {
 		one.call, one.decision = calls[i], c.learned(ctx, calls[i])
-		if !isScope(one.req.Group) || !c.known.last(policyName{one.req.Action, one.req.Group}).absent {
+		if c.limits(one) {
 			limiting = append(limiting, one)
 		}
 	}
 	return limiting
+}
+
+// limits says whether a subject that was asked limits the attempt; what was seen not to, and cannot be asked now, is left out.
+func (c *Client) limits(one *scoped) bool {
+	return !isScope(one.req.Group) || errors.Is(one.call.err, errDamagedScope) ||
+		!c.known.last(policyName{one.req.Action, one.req.Group}).absent
 }
 
 // charge asks for real, or with peek for what that would be answered, in one round trip.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,11 +45,12 @@ type Request struct {
 type Client struct {
 	cfg      Config
 	prefix   string
-	script   *redis.Script
-	source   string // of script
+	script   script
+	all      script // of CheckAll, where one server has all keys
 	keys     Keys
 	obeys    bool                 // Redis's client ends a call with its context
 	cluster  *redis.ClusterClient // nil = one server
+	apart    atomic.Bool          // subjects are asked one by one: what looks like one server has slots, or shares of keys
 	known    *known
 	circuits circuits
 	queue    queue
@@ -67,12 +69,15 @@ func New(cfg Config) *Client {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	keys, source := NewKeys(cfg.Prefix), packedCheckScript()
+	keys := NewKeys(cfg.Prefix)
 	cluster, many := cfg.Redis.(*redis.ClusterClient)
-	return &Client{
-		cfg: cfg, prefix: keys.prefix, script: redis.NewScript(source), source: source, keys: keys, obeys: obeysContext(cfg.Redis),
-		cluster: cluster, known: newKnown(), circuits: circuits{whole: !many}, warner: newWarner(cfg.Logger),
+	c := &Client{
+		cfg: cfg, prefix: keys.prefix, script: newScript(packedCheckScript()), all: newScript(packedCheckAllScript()), keys: keys,
+		obeys: obeysContext(cfg.Redis), cluster: cluster, known: newKnown(), circuits: circuits{whole: !many}, warner: newWarner(cfg.Logger),
 	}
+	_, one := cfg.Redis.(*redis.Client)
+	c.apart.Store(!one)
+	return c
 }
 
 // Check decides one attempt and records it. While Redis cannot answer, the decision is AllowedDegraded or
@@ -189,16 +194,23 @@ func shardOf(req Request) uint8 {
 
 // decodeReply reads the script's seven integers, or the packed form of them.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
-	if packed, ok := cmd.Val().(string); ok && len(packed) == packedLen {
+	if err := cmd.Err(); err != nil {
+		return policy.Decision{}, err //nolint:wrapcheck // Redis's own, told as it is
+	}
+	return decodeDecision(cmd.Val())
+}
+
+func decodeDecision(value any) (policy.Decision, error) {
+	if packed, ok := value.(string); ok && len(packed) == packedLen {
 		b := []byte(packed)
 		return policy.Decision{
 			Code: policy.DecisionCode(b[0]), WaitMS: readUint(b[1:5]), Remaining: readUint(b[5:7]),
 			Limit: min(readUint(b[7:9]), policy.MaxLimit), Strikes: int64(b[9]), Step: int64(b[10]), Version: readUint(b[11:]),
 		}, nil
 	}
-	reply, err := cmd.Slice()
-	if err != nil {
-		return policy.Decision{}, err
+	reply, ok := value.([]any)
+	if !ok {
+		return policy.Decision{}, fmt.Errorf("the check script answered %T instead of integers", value)
 	}
 	var n [7]int64
 	if len(reply) != len(n) {

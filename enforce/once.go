@@ -30,9 +30,17 @@ type processor interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
 
-// send runs the script, by its name or as a text, for a request.
-func (c *Client) send(ctx context.Context, to processor, how, script string, req Request) *redis.Cmd {
-	keys, args := c.call(req)
+// script is a script and its text.
+type script struct {
+	*redis.Script
+
+	source string
+}
+
+func newScript(source string) script { return script{Script: redis.NewScript(source), source: source} }
+
+// send runs a script, by its name or as a text.
+func send(ctx context.Context, to processor, how, script string, keys []string, args []any) *redis.Cmd {
 	line := make([]any, 0, 3+len(keys)+len(args))
 	line = append(line, how, script, len(keys))
 	for _, key := range keys {
@@ -46,9 +54,10 @@ func (c *Client) send(ctx context.Context, to processor, how, script string, req
 
 // run runs the script for one request, also where Redis does not know it yet.
 func (c *Client) run(ctx context.Context, req Request) *redis.Cmd {
-	cmd := c.send(ctx, c.cfg.Redis, "evalsha", c.script.Hash(), req)
+	keys, args := c.call(req)
+	cmd := send(ctx, c.cfg.Redis, "evalsha", c.script.Hash(), keys, args)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		cmd = c.send(ctx, c.cfg.Redis, "eval", c.source, req)
+		cmd = send(ctx, c.cfg.Redis, "eval", c.script.source, keys, args)
 	}
 	return cmd
 }

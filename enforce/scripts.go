@@ -10,6 +10,8 @@ import (
 var (
 	//go:embed check.lua
 	checkSource string
+	//go:embed check_all.lua
+	checkAllSource string
 	//go:embed publish.lua
 	publishSource string
 	//go:embed exempt.lua
@@ -65,6 +67,11 @@ func packedReplies() []string {
 
 // packedCheckScript is check.lua with packed replies.
 func packedCheckScript() string { return strings.NewReplacer(packedReplies()...).Replace(checkSource) }
+
+// packedCheckAllScript is check_all.lua, with the packed check.lua that it calls.
+func packedCheckAllScript() string {
+	return "local function check(KEYS, ARGV)\n" + packedCheckScript() + "\nend\n" + checkAllSource
+}
 
 // publisherScripts are the scripts of the control plane.
 type publisherScripts struct {

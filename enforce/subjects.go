@@ -149,7 +149,9 @@ func (r reading) damage(e lastKnown) error {
 	if r.def != nil || !e.absent {
 		return nil
 	}
-	if err := r.own.Err(); err != nil {
+	if err := r.own.Err(); isWrongType(err) {
+		return errDamagedScope
+	} else if err != nil {
 		return err
 	}
 	if values := r.own.Val(); len(values) > 1 && values[1] != nil {
