@@ -3,6 +3,7 @@ package echolimit
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,6 +23,7 @@ type Config struct {
 	Cost     func(echo.Context) int64    // nil or 0 = 1
 	Locale   func(echo.Context) string   // nil = by Accept-Language
 	Degraded policy.OnFailure            // "" = as the policy says
+	MaxDelay time.Duration               // 0 = httplimit.DefaultMaxDelay, below 0 = none waits
 }
 
 // Fixed answers the same whatever the request, as the action of a route.
@@ -54,7 +56,7 @@ func Middleware(cfg Config) echo.MiddlewareFunc {
 // of is the config for one request.
 func (cfg Config) of(c echo.Context) httplimit.Config {
 	limit := httplimit.Config{
-		Client: cfg.Client, Degraded: cfg.Degraded,
+		Client: cfg.Client, Degraded: cfg.Degraded, MaxDelay: cfg.MaxDelay,
 		Action: bind(cfg.Action, c), Group: bind(cfg.Group, c), User: bind(cfg.User, c),
 	}
 	if cfg.Roles != nil {

@@ -27,7 +27,13 @@ type Config struct {
 	Locale func(*http.Request) string
 	// Degraded overrules on_failure while Redis does not answer: policy.Allow or policy.Refuse; "" = as the policy says.
 	Degraded policy.OnFailure
+	// MaxDelay is how long a request may wait its turn in a leaky queue; a longer delay is answered 429 with Retry-After. It
+	// has its turn in the queue all the same. 0 = DefaultMaxDelay, below 0 = none waits.
+	MaxDelay time.Duration
 }
+
+// DefaultMaxDelay is below what servers and proxies commonly wait for an answer.
+const DefaultMaxDelay = 10 * time.Second
 
 // Fixed answers the same whatever the request, as the action of a route.
 func Fixed(value string) func(*http.Request) string {
@@ -35,7 +41,8 @@ func Fixed(value string) func(*http.Request) string {
 }
 
 // Middleware checks each request before next. What passes goes on, with the decision in its context; a leaky queue's delay
-// is waited out first. What is refused is answered as problem+json in the member's language: 429 with Retry-After, or 503
+// is waited out first, up to MaxDelay. A HEAD or OPTIONS request is checked as any other: let Action answer "" for those that
+// are not to count. A function that panics is the server's to recover, and nothing has been charged then. What is refused is answered as problem+json in the member's language: 429 with Retry-After, or 503
 // with it where Redis did not answer and the rule refuses; a request whose ids or action are malformed is 400. It panics if
 // a required field is missing.
 func Middleware(cfg Config) func(next http.Handler) http.Handler {
@@ -74,8 +81,13 @@ func (cfg Config) Check(r *http.Request) (*http.Request, *Problem) {
 	if !cfg.passes(d) {
 		return nil, refused(d, cfg.locale(r))
 	}
-	if d.Code == policy.Delay && !waited(r.Context(), time.Duration(d.WaitMS)*time.Millisecond) {
-		return nil, &Problem{Title: "The caller has gone", Status: http.StatusServiceUnavailable, Code: "gone"}
+	if d.Code == policy.Delay {
+		if time.Duration(d.WaitMS) > cfg.maxDelay()/time.Millisecond {
+			return nil, refused(d, cfg.locale(r))
+		}
+		if !waited(r.Context(), time.Duration(d.WaitMS)*time.Millisecond) {
+			return nil, &Problem{Title: "The caller has gone", Status: http.StatusServiceUnavailable, Code: "gone"}
+		}
 	}
 	return r.WithContext(context.WithValue(r.Context(), decisionKey{}, d)), nil
 }
@@ -86,6 +98,13 @@ func (cfg Config) passes(d enforce.Decision) bool {
 		return cfg.Degraded == policy.Allow
 	}
 	return d.Allowed()
+}
+
+func (cfg Config) maxDelay() time.Duration {
+	if cfg.MaxDelay == 0 {
+		return DefaultMaxDelay
+	}
+	return max(cfg.MaxDelay, 0)
 }
 
 // waited waits; false = the context ended first.
@@ -123,6 +142,11 @@ func refused(d enforce.Decision, locale string) *Problem {
 	hint.Allowed = false
 	p := &Problem{
 		Title: "Too many requests", Status: http.StatusTooManyRequests, Code: d.Code.String(), Detail: d.Notice(locale), Hint: &hint,
+	}
+	if d.Code == policy.Delay { // it has no notice, as it mostly passes
+		late := d
+		late.Code = policy.RefusedInterval
+		p.Detail = late.Notice(locale)
 	}
 	if d.Degraded() {
 		p.Title, p.Status, p.Code = "Not possible at the moment", http.StatusServiceUnavailable, policy.RefusedDegraded.String()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -162,5 +163,68 @@ func TestQueueIsWaitedOut(t *testing.T) {
 	}
 	if took := time.Since(began); took < 100*time.Millisecond {
 		t.Fatalf("4 requests took %v", took)
+	}
+}
+
+// TestQueueIsWaitedForInBounds: what would wait longer than MaxDelay is 429 at once, whoever goes away is not waited for, and
+// HEAD and OPTIONS are checked as any other.
+func TestQueueIsWaitedForInBounds(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Real(t)
+	p := policy.FactoryPolicy("message")
+	p.MinIntervalMS, p.Algorithm, p.Queue, p.Limit, p.PeriodMS, p.Order = 0, policy.LeakyBucket, true, 9, 20_000, 1
+	keys := enforce.NewKeys("")
+	if _, err := enforce.NewPublisher(rdb, keys).Publish(t.Context(), enforce.Shard("g1"), []enforce.Publication{
+		{Key: keys.Policy("message", "g1"), Order: 1, Hash: enforce.PolicyHash(p)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b := newBed(t, rdb)
+	b.want(200, "", "Action", "message", "User", "u1")
+	p1, h := b.want(429, "delay", "Action", "message", "User", "u1")
+	if seconds, _ := strconv.Atoi(h.Get("Retry-After")); seconds < 10 || seconds > 20 || p1.Hint.Allowed || p1.Detail == "" {
+		t.Errorf("%+v %v", p1, h)
+	}
+	b.cfg.MaxDelay = -1
+	b.want(429, "delay", "Action", "message", "User", "u1")
+	b.cfg.MaxDelay = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	cfg := b.cfg
+	done := make(chan *httplimit.Problem, 1)
+	r := httptest.NewRequestWithContext(ctx, http.MethodHead, "/", nil)
+	r.Header.Set("Action", "message")
+	r.Header.Set("User", "u1")
+	go func() {
+		_, problem := cfg.Check(r)
+		done <- problem
+	}()
+	for waiting, deadline := false, time.Now().Add(30*time.Second); !waiting; {
+		d, err := cfg.Client.Check(t.Context(), enforce.Request{Action: "message", Group: "g1", User: "u1", Peek: true})
+		if waiting = d.Remaining == 5; err != nil || time.Now().After(deadline) {
+			t.Fatalf("not in the queue: %+v, %v", d.Decision, err)
+		}
+	}
+	cancel()
+	if problem := <-done; problem == nil || problem.Code != "gone" {
+		t.Errorf("%+v: the handler ran for a caller who has gone", problem)
+	}
+}
+
+// TestPanicsOfTheConfigCharge: nothing is asked where a function panics; the panic is the server's.
+func TestPanicsOfTheConfigChargeNothing(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Embedded(t)
+	b := newBed(t, rdb)
+	b.cfg.Cost = func(*http.Request) int64 { panic("of the service") }
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		b.send("Action", "message", "User", "u1")
+	}()
+	if n := rdb.DBSize(t.Context()).Val(); n != 0 || b.passed != 0 {
+		t.Errorf("%d keys, %d passed", n, b.passed)
 	}
 }
