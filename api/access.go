@@ -72,6 +72,8 @@ func rules() []rule {
 		{"GET", "/v1/system/actions", watchers, "", false},
 		{"PUT", "/v1/system/actions/:name", operators, "", false},
 		{"GET", "/v1/system/sync", watchers, "", false},
+		{"GET", "/v1/system/bans", watchers, "user peer ip", false},
+		{"DELETE", "/v1/system/bans/:scope/:action/:subject", operators, "", false},
 		{"GET", "/v1/policies/export", watchers, "format kind group_id", false},
 		{"POST", "/v1/policies/plan", watchers, pruneQuery, false},
 		{"POST", "/v1/policies/apply", operators, "plan_token " + pruneQuery, false},

@@ -36,6 +36,8 @@ type Config struct {
 	Wait func(ctx context.Context, groupID string, version int64) (store.Publication, bool)
 	// Drain brings the mutes and bans that scripts gave in a group's shard into the store. Nil = nothing to bring.
 	Drain func(ctx context.Context, groupID string) error
+	// Holds reads and lifts the bans of the system's scopes. Nil = nobody can here: 503.
+	Holds *enforce.Publisher
 	// SyncStatus tells how publishing is doing. Nil = nothing publishes here: 503.
 	SyncStatus func() SyncStatus
 	// Ready says why this instance is not ready. Nil = always ready.

@@ -74,6 +74,7 @@ func newBedOn(t *testing.T, database string, rdb redis.UniversalClient, edits ..
 		Store:  b.store,
 		Check:  enforce.New(enforce.Config{Redis: rdb, Timeout: 5 * time.Second}), // a busy machine is no Redis away
 		Keys:   enforce.NewKeys(""),
+		Holds:  enforce.NewPublisher(rdb, enforce.NewKeys("")),
 		Logger: slog.New(slog.NewTextHandler(b.log, nil)),
 		Now:    time.Now,
 		NewID:  func() string { return uuid.NewString() },

@@ -274,6 +274,27 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for ScopeBanScope.
+const (
+	ScopeBanScopeIp   ScopeBanScope = "ip"
+	ScopeBanScopePeer ScopeBanScope = "peer"
+	ScopeBanScopeUser ScopeBanScope = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopeBanScope enum.
+func (e ScopeBanScope) Valid() bool {
+	switch e {
+	case ScopeBanScopeIp:
+		return true
+	case ScopeBanScopePeer:
+		return true
+	case ScopeBanScopeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScopedDecisionScope.
 const (
 	ScopedDecisionScopeGroup ScopedDecisionScope = "group"
@@ -1390,6 +1411,25 @@ type Role string
 // the /64 of an IPv6 one.
 type ScopeActions map[string]ScopeSettings
 
+// ScopeBan defines model for ScopeBan.
+type ScopeBan struct {
+	Action string        `json:"action"`
+	Scope  ScopeBanScope `json:"scope"`
+	Since  time.Time     `json:"since"`
+
+	// Subject The user's id; both ids in the order of their bytes with | between; the address, of IPv6 its /64.
+	Subject string    `json:"subject"`
+	Until   time.Time `json:"until"`
+}
+
+// ScopeBanScope defines model for ScopeBan.Scope.
+type ScopeBanScope string
+
+// ScopeBanList defines model for ScopeBanList.
+type ScopeBanList struct {
+	Items []ScopeBan `json:"items"`
+}
+
 // ScopeSettings defines model for ScopeSettings.
 type ScopeSettings struct {
 	Ban     *BanSetting `json:"ban,omitempty"`
@@ -2190,6 +2230,24 @@ type PutActionParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// ListScopeBansParams defines parameters for ListScopeBans.
+type ListScopeBansParams struct {
+	// User The platform's id of the user.
+	User *string `form:"user,omitempty" json:"user,omitempty"`
+
+	// Peer Whom the user writes to; needs the user.
+	Peer *string `form:"peer,omitempty" json:"peer,omitempty"`
+
+	// Ip An IPv4 or IPv6 address, without a port.
+	Ip *string `form:"ip,omitempty" json:"ip,omitempty"`
+}
+
+// LiftScopeBanParams defines parameters for LiftScopeBan.
+type LiftScopeBanParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
 // PutBoundsJSONBody defines parameters for PutBounds.
 type PutBoundsJSONBody = Body
 
@@ -2442,6 +2500,12 @@ type ServerInterface interface {
 	// PutAction Register or change an action
 	// (PUT /v1/system/actions/{name})
 	PutAction(ctx echo.Context, name ActionName, params PutActionParams) error
+	// ListScopeBans List the bans of a user, of two users or of an address
+	// (GET /v1/system/bans)
+	ListScopeBans(ctx echo.Context, params ListScopeBansParams) error
+	// LiftScopeBan Lift a ban of the system
+	// (DELETE /v1/system/bans/{scope}/{action}/{subject})
+	LiftScopeBan(ctx echo.Context, scope string, action Action, subject string, params LiftScopeBanParams) error
 	// GetBounds Read the bounds
 	// (GET /v1/system/bounds)
 	GetBounds(ctx echo.Context) error
@@ -4242,6 +4306,90 @@ func (w *ServerInterfaceWrapper) PutAction(ctx echo.Context) error {
 	return err
 }
 
+// ListScopeBans converts echo context to params.
+func (w *ServerInterfaceWrapper) ListScopeBans(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListScopeBansParams
+	// ------------- Optional query parameter "user" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user", ctx.QueryParams(), &params.User, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter user: %s", err))
+	}
+
+	// ------------- Optional query parameter "peer" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "peer", ctx.QueryParams(), &params.Peer, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter peer: %s", err))
+	}
+
+	// ------------- Optional query parameter "ip" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ip", ctx.QueryParams(), &params.Ip, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter ip: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListScopeBans(ctx, params)
+	return err
+}
+
+// LiftScopeBan converts echo context to params.
+func (w *ServerInterfaceWrapper) LiftScopeBan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "scope" -------------
+	var scope string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "scope", ctx.Param("scope"), &scope, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter scope: %s", err))
+	}
+
+	// ------------- Path parameter "action" -------------
+	var action Action
+
+	err = runtime.BindStyledParameterWithOptions("simple", "action", ctx.Param("action"), &action, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
+	}
+
+	// ------------- Path parameter "subject" -------------
+	var subject string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subject", ctx.Param("subject"), &subject, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter subject: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LiftScopeBanParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Pacekeeper-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pacekeeper-Reason")]; found {
+		var PacekeeperReason Reason
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Pacekeeper-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pacekeeper-Reason", valueList[0], &PacekeeperReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Pacekeeper-Reason: %s", err))
+		}
+
+		params.PacekeeperReason = &PacekeeperReason
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LiftScopeBan(ctx, scope, action, subject, params)
+	return err
+}
+
 // GetBounds converts echo context to params.
 func (w *ServerInterfaceWrapper) GetBounds(ctx echo.Context) error {
 	var err error
@@ -4632,6 +4780,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/portal-sessions/:id", wrapper.GetPortalSession, options.OperationMiddlewares["GetPortalSession"]...)
 	router.GET(options.BaseURL+"/v1/system/actions", wrapper.ListActions, options.OperationMiddlewares["ListActions"]...)
 	router.PUT(options.BaseURL+"/v1/system/actions/:name", wrapper.PutAction, options.OperationMiddlewares["PutAction"]...)
+	router.GET(options.BaseURL+"/v1/system/bans", wrapper.ListScopeBans, options.OperationMiddlewares["ListScopeBans"]...)
+	router.DELETE(options.BaseURL+"/v1/system/bans/:scope/:action/:subject", wrapper.LiftScopeBan, options.OperationMiddlewares["LiftScopeBan"]...)
 	router.GET(options.BaseURL+"/v1/system/bounds", wrapper.GetBounds, options.OperationMiddlewares["GetBounds"]...)
 	router.PUT(options.BaseURL+"/v1/system/bounds", wrapper.PutBounds, options.OperationMiddlewares["PutBounds"]...)
 	router.POST(options.BaseURL+"/v1/system/bounds/preview", wrapper.PreviewBounds, options.OperationMiddlewares["PreviewBounds"]...)
@@ -6661,6 +6811,91 @@ func (response PutActiondefaultApplicationProblemPlusJSONResponse) VisitPutActio
 	return err
 }
 
+type ListScopeBansRequestObject struct {
+	Params ListScopeBansParams
+}
+
+type ListScopeBansResponseObject interface {
+	VisitListScopeBansResponse(w http.ResponseWriter) error
+}
+
+type ListScopeBans200JSONResponse ScopeBanList
+
+func (response ListScopeBans200JSONResponse) VisitListScopeBansResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListScopeBansdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListScopeBansdefaultApplicationProblemPlusJSONResponse) VisitListScopeBansResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LiftScopeBanRequestObject struct {
+	Scope   string `json:"scope"`
+	Action  Action `json:"action"`
+	Subject string `json:"subject"`
+	Params  LiftScopeBanParams
+}
+
+type LiftScopeBanResponseObject interface {
+	VisitLiftScopeBanResponse(w http.ResponseWriter) error
+}
+
+type LiftScopeBan204Response = GoneResponse
+
+func (response LiftScopeBan204Response) VisitLiftScopeBanResponse(w http.ResponseWriter) error {
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(204)
+	return nil
+}
+
+type LiftScopeBandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response LiftScopeBandefaultApplicationProblemPlusJSONResponse) VisitLiftScopeBanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetBoundsRequestObject struct {
 }
 
@@ -7267,6 +7502,12 @@ type StrictServerInterface interface {
 	// PutAction Register or change an action
 	// (PUT /v1/system/actions/{name})
 	PutAction(ctx context.Context, request PutActionRequestObject) (PutActionResponseObject, error)
+	// ListScopeBans List the bans of a user, of two users or of an address
+	// (GET /v1/system/bans)
+	ListScopeBans(ctx context.Context, request ListScopeBansRequestObject) (ListScopeBansResponseObject, error)
+	// LiftScopeBan Lift a ban of the system
+	// (DELETE /v1/system/bans/{scope}/{action}/{subject})
+	LiftScopeBan(ctx context.Context, request LiftScopeBanRequestObject) (LiftScopeBanResponseObject, error)
 	// GetBounds Read the bounds
 	// (GET /v1/system/bounds)
 	GetBounds(ctx context.Context, request GetBoundsRequestObject) (GetBoundsResponseObject, error)
@@ -8586,6 +8827,59 @@ func (sh *strictHandler) PutAction(ctx echo.Context, name ActionName, params Put
 		return err
 	} else if validResponse, ok := response.(PutActionResponseObject); ok {
 		return validResponse.VisitPutActionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListScopeBans operation middleware
+func (sh *strictHandler) ListScopeBans(ctx echo.Context, params ListScopeBansParams) error {
+	var request ListScopeBansRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListScopeBans(ctx.Request().Context(), request.(ListScopeBansRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListScopeBans")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListScopeBansResponseObject); ok {
+		return validResponse.VisitListScopeBansResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LiftScopeBan operation middleware
+func (sh *strictHandler) LiftScopeBan(ctx echo.Context, scope string, action Action, subject string, params LiftScopeBanParams) error {
+	var request LiftScopeBanRequestObject
+
+	request.Scope = scope
+	request.Action = action
+	request.Subject = subject
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LiftScopeBan(ctx.Request().Context(), request.(LiftScopeBanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LiftScopeBan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LiftScopeBanResponseObject); ok {
+		return validResponse.VisitLiftScopeBanResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

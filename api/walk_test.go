@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pacekeeper/pacekeeper/enforce"
 	"github.com/pacekeeper/pacekeeper/internal/pgtest"
 	"github.com/pacekeeper/pacekeeper/internal/redistest"
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -38,6 +40,7 @@ func walkSteps() []walkStep {
 		{"PutMute", group + "/mutes/u1", `{"until":"{until}"}`, "mute.put", 1, 0, ""},
 		{"LiftMute", group + "/mutes/u1", "", "mute.lift", 1, 0, ""},
 		{"LiftBan", group + "/bans/message/u1", "", "ban.lift", 1, 0, ""},
+		{"LiftScopeBan", "/v1/system/bans/user/like/u7", "", "ban.lift", 1, 0, ""},
 		{"Check", group + "/check", `{"user_id":"u9","action":"message"}`, "", 0, 0, ""},
 		{"CheckAll", "/v1/check", `{"action":"message","subjects":{"group":"g1","user":"u9","peer":"u8","ip":"192.0.2.1"}}`, "", 0, 0, ""},
 		{"PreviewPolicy", group + "/policy/preview", `{"policy":{},"traffic":"calm"}`, "", 0, 0, ""},
@@ -95,6 +98,7 @@ func TestAudit_EveryOperationWritesWhatItChanged(t *testing.T) {
 		walked[step.op] = true
 		if step.op == "LiftBan" {
 			b.ban("g1", "u1")
+			b.scopeBan("like", "u7")
 		}
 		for n, want := range []int{step.first, step.second} {
 			b.walkStep(decided, step, methods[step.op], fill, n+1, want)
@@ -112,7 +116,8 @@ func TestAudit_EveryOperationWritesWhatItChanged(t *testing.T) {
 
 func (b *bed) walkStep(decided func() string, step walkStep, method string, fill *strings.Replacer, call, want int) {
 	b.t.Helper()
-	before, entries := decided(), b.auditCount()
+	const bans = "/v1/system/bans?user=u7" // which Redis alone holds
+	before, entries := decided()+string(b.call("GET", bans, "").body), b.auditCount()
 	var headers []string
 	if step.header != "" {
 		headers = append(headers, step.header)
@@ -121,7 +126,7 @@ func (b *bed) walkStep(decided func() string, step walkStep, method string, fill
 	if a.status >= 300 && a.status != http.StatusNotFound {
 		b.t.Fatalf("%s, call %d: %d %s", step.op, call, a.status, a.body)
 	}
-	wrote, changed := b.auditCount()-entries, decided() != before
+	wrote, changed := b.auditCount()-entries, decided()+string(b.call("GET", bans, "").body) != before
 	if wrote != want || changed != (wrote > 0) {
 		b.t.Errorf("%s, call %d: %d entries, want %d; changed: %v", step.op, call, wrote, want, changed)
 	}
@@ -136,6 +141,17 @@ func (b *bed) walkStep(decided func() string, step walkStep, method string, fill
 		if e.Action != step.action || e.Actor != "bootstrap" || e.RequestID != a.header.Get("X-Request-Id") {
 			b.t.Errorf("%s, call %d: the entry says %+v", step.op, call, e)
 		}
+	}
+}
+
+// scopeBan bans a user from an action across all groups, as the script does.
+func (b *bed) scopeBan(action, user string) {
+	b.t.Helper()
+	now := time.Now().UnixMilli()
+	state := enforce.EncodeState(policy.ActionState{LastMS: now, BanStartMS: now, BanEndMS: now + 3_600_000})
+	key := enforce.NewKeys("").ScopeState(action, policy.ScopeUser, user)
+	if err := b.redis.Set(b.t.Context(), key, state, time.Hour).Err(); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

@@ -299,6 +299,27 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for ScopeBanScope.
+const (
+	ScopeBanScopeIp   ScopeBanScope = "ip"
+	ScopeBanScopePeer ScopeBanScope = "peer"
+	ScopeBanScopeUser ScopeBanScope = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopeBanScope enum.
+func (e ScopeBanScope) Valid() bool {
+	switch e {
+	case ScopeBanScopeIp:
+		return true
+	case ScopeBanScopePeer:
+		return true
+	case ScopeBanScopeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScopedDecisionScope.
 const (
 	ScopedDecisionScopeGroup ScopedDecisionScope = "group"
@@ -1483,6 +1504,25 @@ type Role string
 // the /64 of an IPv6 one.
 type ScopeActions map[string]ScopeSettings
 
+// ScopeBan defines model for ScopeBan.
+type ScopeBan struct {
+	Action string        `json:"action"`
+	Scope  ScopeBanScope `json:"scope"`
+	Since  time.Time     `json:"since"`
+
+	// Subject The user's id; both ids in the order of their bytes with | between; the address, of IPv6 its /64.
+	Subject string    `json:"subject"`
+	Until   time.Time `json:"until"`
+}
+
+// ScopeBanScope defines model for ScopeBan.Scope.
+type ScopeBanScope string
+
+// ScopeBanList defines model for ScopeBanList.
+type ScopeBanList struct {
+	Items []ScopeBan `json:"items"`
+}
+
 // ScopeSettings defines model for ScopeSettings.
 type ScopeSettings struct {
 	Ban     nullable.Nullable[BanSetting] `json:"ban,omitempty"`
@@ -2250,6 +2290,24 @@ type PutActionParams struct {
 	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
 }
 
+// ListScopeBansParams defines parameters for ListScopeBans.
+type ListScopeBansParams struct {
+	// User The platform's id of the user.
+	User *string `form:"user,omitempty" json:"user,omitempty"`
+
+	// Peer Whom the user writes to; needs the user.
+	Peer *string `form:"peer,omitempty" json:"peer,omitempty"`
+
+	// Ip An IPv4 or IPv6 address, without a port.
+	Ip *string `form:"ip,omitempty" json:"ip,omitempty"`
+}
+
+// LiftScopeBanParams defines parameters for LiftScopeBan.
+type LiftScopeBanParams struct {
+	// PacekeeperReason Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+	PacekeeperReason *Reason `json:"Pacekeeper-Reason,omitempty"`
+}
+
 // PutBoundsParams defines parameters for PutBounds.
 type PutBoundsParams struct {
 	// IfMatch The `ETag` that was read, or `*` to force. Needed for documents, bounds and defaults (428 without, 412 with the
@@ -3006,6 +3064,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/system/actions/{name} (the `PutAction` operationId).
 	PutAction(ctx context.Context, name ActionName, params *PutActionParams, body PutActionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListScopeBans List the bans of a user, of two users or of an address
+	//
+	// Bans that the system's limits (`scopes` of the defaults) gave, in force. Whom they are of must be named: a `user`; a
+	// `user` and a `peer` (of the user, and of both); an `ip`. Redis alone holds such bans, as it does limiter state.
+	//
+	// Corresponds with GET /v1/system/bans (the `ListScopeBans` operationId).
+	ListScopeBans(ctx context.Context, params *ListScopeBansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LiftScopeBan Lift a ban of the system
+	//
+	// 404 when the subject is not banned from the action in this scope.
+	//
+	// Corresponds with DELETE /v1/system/bans/{scope}/{action}/{subject} (the `LiftScopeBan` operationId).
+	LiftScopeBan(ctx context.Context, scope string, action Action, subject string, params *LiftScopeBanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBounds Read the bounds
 	//
@@ -4216,6 +4289,41 @@ func (c *Client) PutActionWithBody(ctx context.Context, name ActionName, params 
 // Corresponds with PUT /v1/system/actions/{name} (the `PutAction` operationId).
 func (c *Client) PutAction(ctx context.Context, name ActionName, params *PutActionParams, body PutActionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutActionRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListScopeBans List the bans of a user, of two users or of an address
+//
+// Bans that the system's limits (`scopes` of the defaults) gave, in force. Whom they are of must be named: a `user`; a
+// `user` and a `peer` (of the user, and of both); an `ip`. Redis alone holds such bans, as it does limiter state.
+//
+// Corresponds with GET /v1/system/bans (the `ListScopeBans` operationId).
+func (c *Client) ListScopeBans(ctx context.Context, params *ListScopeBansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListScopeBansRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LiftScopeBan Lift a ban of the system
+//
+// 404 when the subject is not banned from the action in this scope.
+//
+// Corresponds with DELETE /v1/system/bans/{scope}/{action}/{subject} (the `LiftScopeBan` operationId).
+func (c *Client) LiftScopeBan(ctx context.Context, scope string, action Action, subject string, params *LiftScopeBanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLiftScopeBanRequest(c.Server, scope, action, subject, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7565,6 +7673,147 @@ func NewPutActionRequestWithBody(server string, name ActionName, params *PutActi
 	return req, nil
 }
 
+// NewListScopeBansRequest constructs an http.Request for the ListScopeBans method
+func NewListScopeBansRequest(server string, params *ListScopeBansParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/system/bans")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.User != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "user", *params.User, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Peer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "peer", *params.Peer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Ip != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "ip", *params.Ip, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewLiftScopeBanRequest constructs an http.Request for the LiftScopeBan method
+func NewLiftScopeBanRequest(server string, scope string, action Action, subject string, params *LiftScopeBanParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "scope", scope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "action", action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "subject", subject, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/system/bans/%s/%s/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.PacekeeperReason != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Pacekeeper-Reason", *params.PacekeeperReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pacekeeper-Reason", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetBoundsRequest constructs an http.Request for the GetBounds method
 func NewGetBoundsRequest(server string) (*http.Request, error) {
 	var err error
@@ -8775,6 +9024,25 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/system/actions/{name} (the `PutAction` operationId).
 	PutActionWithResponse(ctx context.Context, name ActionName, params *PutActionParams, body PutActionJSONRequestBody, reqEditors ...RequestEditorFn) (*PutActionResponse, error)
+
+	// ListScopeBansWithResponse List the bans of a user, of two users or of an address
+	//
+	// Bans that the system's limits (`scopes` of the defaults) gave, in force. Whom they are of must be named: a `user`; a
+	// `user` and a `peer` (of the user, and of both); an `ip`. Redis alone holds such bans, as it does limiter state.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/system/bans (the `ListScopeBans` operationId).
+	ListScopeBansWithResponse(ctx context.Context, params *ListScopeBansParams, reqEditors ...RequestEditorFn) (*ListScopeBansResponse, error)
+
+	// LiftScopeBanWithResponse Lift a ban of the system
+	//
+	// 404 when the subject is not banned from the action in this scope.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/system/bans/{scope}/{action}/{subject} (the `LiftScopeBan` operationId).
+	LiftScopeBanWithResponse(ctx context.Context, scope string, action Action, subject string, params *LiftScopeBanParams, reqEditors ...RequestEditorFn) (*LiftScopeBanResponse, error)
 
 	// GetBoundsWithResponse Read the bounds
 	//
@@ -11747,6 +12015,124 @@ func (r PutActionResponse) ContentType() string {
 	return ""
 }
 
+// ListScopeBansResponse200Headers the declared response headers of an HTTP 200 response for ListScopeBans
+type ListScopeBansResponse200Headers struct {
+	CacheControl *string
+}
+
+// ListScopeBansResponseDefaultHeaders the declared response headers of an HTTP default response for ListScopeBans
+type ListScopeBansResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type ListScopeBansResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ScopeBanList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListScopeBansResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListScopeBansResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListScopeBansResponse) GetJSON200() *ScopeBanList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListScopeBansResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListScopeBansResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListScopeBansResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListScopeBansResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListScopeBansResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// LiftScopeBanResponse204Headers the declared response headers of an HTTP 204 response for LiftScopeBan
+type LiftScopeBanResponse204Headers struct {
+	CacheControl *string
+	ETag         *string
+}
+
+// LiftScopeBanResponseDefaultHeaders the declared response headers of an HTTP default response for LiftScopeBan
+type LiftScopeBanResponseDefaultHeaders struct {
+	RetryAfter *string
+}
+
+type LiftScopeBanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *LiftScopeBanResponse204Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *LiftScopeBanResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LiftScopeBanResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LiftScopeBanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LiftScopeBanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LiftScopeBanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LiftScopeBanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetBoundsResponse200Headers the declared response headers of an HTTP 200 response for GetBounds
 type GetBoundsResponse200Headers struct {
 	CacheControl *string
@@ -13345,6 +13731,37 @@ func (c *ClientWithResponses) PutActionWithResponse(ctx context.Context, name Ac
 		return nil, err
 	}
 	return ParsePutActionResponse(rsp)
+}
+
+// ListScopeBansWithResponse List the bans of a user, of two users or of an address
+//
+// Bans that the system's limits (`scopes` of the defaults) gave, in force. Whom they are of must be named: a `user`; a
+// `user` and a `peer` (of the user, and of both); an `ip`. Redis alone holds such bans, as it does limiter state.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/system/bans (the `ListScopeBans` operationId).
+func (c *ClientWithResponses) ListScopeBansWithResponse(ctx context.Context, params *ListScopeBansParams, reqEditors ...RequestEditorFn) (*ListScopeBansResponse, error) {
+	rsp, err := c.ListScopeBans(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListScopeBansResponse(rsp)
+}
+
+// LiftScopeBanWithResponse Lift a ban of the system
+//
+// 404 when the subject is not banned from the action in this scope.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/system/bans/{scope}/{action}/{subject} (the `LiftScopeBan` operationId).
+func (c *ClientWithResponses) LiftScopeBanWithResponse(ctx context.Context, scope string, action Action, subject string, params *LiftScopeBanParams, reqEditors ...RequestEditorFn) (*LiftScopeBanResponse, error) {
+	rsp, err := c.LiftScopeBan(ctx, scope, action, subject, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLiftScopeBanResponse(rsp)
 }
 
 // GetBoundsWithResponse Read the bounds
@@ -16247,6 +16664,121 @@ func ParsePutActionResponse(rsp *http.Response) (*PutActionResponse, error) {
 		response.Headers201 = &headers
 	case true:
 		var headers PutActionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListScopeBansResponse parses an HTTP response from a ListScopeBansWithResponse call
+func ParseListScopeBansResponse(rsp *http.Response) (*ListScopeBansResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListScopeBansResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ScopeBanList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListScopeBansResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListScopeBansResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseLiftScopeBanResponse parses an HTTP response from a LiftScopeBanWithResponse call
+func ParseLiftScopeBanResponse(rsp *http.Response) (*LiftScopeBanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LiftScopeBanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers LiftScopeBanResponse204Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers204 = &headers
+	case true:
+		var headers LiftScopeBanResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

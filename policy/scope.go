@@ -60,3 +60,12 @@ func PeerSubject(one, other string) string {
 	}
 	return one + "|" + other
 }
+
+// ScopeBan is a ban that a limit of the system gave a subject. It is limiter state: Redis alone holds it.
+type ScopeBan struct {
+	Scope   Scope
+	Action  string
+	Subject string // a user's id, PeerSubject or IPSubject
+	StartMS int64  // ms since the epoch, by the clock of Redis
+	EndMS   int64  // likewise; 0 = lifted
+}

@@ -653,6 +653,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/system/bans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the bans of a user, of two users or of an address
+         * @description Bans that the system's limits (`scopes` of the defaults) gave, in force. Whom they are of must be named: a `user`; a
+         *     `user` and a `peer` (of the user, and of both); an `ip`. Redis alone holds such bans, as it does limiter state.
+         */
+        get: operations["ListScopeBans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system/bans/{scope}/{action}/{subject}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description user, peer or ip.
+                 * @example user
+                 */
+                scope: "user" | "peer" | "ip";
+                /**
+                 * @description A registered action.
+                 * @example like
+                 */
+                action: components["parameters"]["Action"];
+                /**
+                 * @description As the list of bans has it, percent-encoded.
+                 * @example u9
+                 */
+                subject: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Lift a ban of the system
+         * @description 404 when the subject is not banned from the action in this scope.
+         */
+        delete: operations["LiftScopeBan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/policies/export": {
         parameters: {
             query?: never;
@@ -1430,6 +1487,20 @@ export interface components {
         BanList: {
             items: components["schemas"]["Ban"][];
             next_cursor: components["schemas"]["NextCursor"];
+        };
+        ScopeBan: {
+            /** @enum {string} */
+            scope: "user" | "peer" | "ip";
+            action: string;
+            /** @description The user's id; both ids in the order of their bytes with | between; the address, of IPv6 its /64. */
+            subject: string;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+        };
+        ScopeBanList: {
+            items: components["schemas"]["ScopeBan"][];
         };
         CheckInput: {
             user_id: string;
@@ -3729,6 +3800,70 @@ export interface operations {
                     "application/json": components["schemas"]["SyncStatus"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ListScopeBans: {
+        parameters: {
+            query?: {
+                /** @description The platform's id of the user. */
+                user?: string;
+                /** @description Whom the user writes to; needs the user. */
+                peer?: string;
+                /** @description An IPv4 or IPv6 address, without a port. */
+                ip?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bans by scope (user, peer, ip) and action. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScopeBanList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    LiftScopeBan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Why, for the audit trail; UTF-8, percent-encoded, at most 500 characters.
+                 * @example calmer%20evenings
+                 */
+                "Pacekeeper-Reason"?: components["parameters"]["Reason"];
+            };
+            path: {
+                /**
+                 * @description user, peer or ip.
+                 * @example user
+                 */
+                scope: "user" | "peer" | "ip";
+                /**
+                 * @description A registered action.
+                 * @example like
+                 */
+                action: components["parameters"]["Action"];
+                /**
+                 * @description As the list of bans has it, percent-encoded.
+                 * @example u9
+                 */
+                subject: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Gone"];
             default: components["responses"]["Problem"];
         };
     };

@@ -33,6 +33,7 @@ type Program struct {
 	listener   net.Listener
 	store      *store.Store
 	checks     *enforce.Client
+	holds      *enforce.Publisher
 	sync       *policysync.Sync
 	handler    http.Handler
 	closers    []func() error // in the order of closing
@@ -93,8 +94,9 @@ func (p *Program) wire() error {
 	}
 	keys := enforce.NewKeys(p.settings.RedisPrefix)
 	p.checks = enforce.New(enforce.Config{Redis: checking, Prefix: p.settings.RedisPrefix, Logger: w.Log, Now: w.Now})
+	p.holds = enforce.NewPublisher(publishing, keys)
 	p.sync, err = policysync.New(policysync.Config{
-		Store: p.store, Publisher: enforce.NewPublisher(publishing, keys), FleetPublisher: enforce.NewPublisher(republishing, keys),
+		Store: p.store, Publisher: p.holds, FleetPublisher: enforce.NewPublisher(republishing, keys),
 		Logger: w.Log, Now: w.Now, NewID: w.Nonce, Registerer: registry, SingleNode: singleNode(publishing),
 	})
 	if err != nil {
@@ -138,7 +140,7 @@ func (p *Program) faces(keys enforce.Keys, registry *prometheus.Registry) (http.
 		return nil, err
 	}
 	rest, err := api.New(api.Config{
-		Store: p.store, Check: p.checks, Keys: keys, Wait: p.sync.Wait, Drain: p.sync.Drain,
+		Store: p.store, Check: p.checks, Keys: keys, Wait: p.sync.Wait, Drain: p.sync.Drain, Holds: p.holds,
 		SyncStatus: func() api.SyncStatus { return syncStatus(p.sync.Status()) }, Ready: p.Ready, Registry: registry,
 		Logger: w.Log, Now: w.Now, NewID: w.NewID, TrustedProxies: proxies, PublicURL: p.URL(),
 	})
