@@ -17,8 +17,11 @@ func (b Bounds) For(action string) ActionBounds {
 }
 
 // of is the range of a number of a document, by its key; without an action, for_ms is that of mutes.
-func (b Bounds) of(action, key string) Range {
+func (b Bounds) of(action, key string, whole bool) Range {
 	own := b.For(action)
+	if whole {
+		own = own.ofGroup()
+	}
 	switch {
 	case key == "min_interval_ms":
 		return own.MinIntervalMS

@@ -38,6 +38,7 @@ type documentParser struct {
 	defaults bool    // the system's own document, which may state scopes
 	bounds   *Bounds // nil = faults name no bounds
 	action   string
+	whole    bool // at a limit that is wider than a member's: of all members together, or of a scope
 }
 
 func (p *documentParser) document(i int32, name string) (d Document) {

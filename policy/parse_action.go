@@ -106,7 +106,7 @@ func (p *documentParser) positive(i int32, name, unit string) (s Setting[int64])
 	if p.bounds == nil || len(p.fields) == at {
 		return s
 	}
-	r := p.bounds.of(p.action, name)
+	r := p.bounds.of(p.action, name, p.whole)
 	p.fields[at].Detail = name + " must be a whole number of " + unit + " above 0; this system allows " +
 		strconv.FormatInt(r.Min, 10) + " to " + strconv.FormatInt(r.Max, 10)
 	return s

@@ -39,7 +39,9 @@ func (p *documentParser) scopes(i int32) (all map[Scope]map[string]ActionDocumen
 			p.unknown(k, scopeNames()...)
 			continue
 		}
+		p.whole = true
 		actions := p.actions(k + 1)
+		p.whole = false
 		p.noGroupLimits(k + 1)
 		if len(actions) == 0 {
 			continue

@@ -157,12 +157,13 @@ func TestParseDocumentLadder(t *testing.T) {
 // that a fault must hold.
 func numberFields() map[string][3]string {
 	return map[string][3]string{
-		"/actions/message/min_interval_ms":  {message(`"min_interval_ms":%s`), "milliseconds", "1000 to 10000"},
-		"/actions/message/window/limit":     {message(`"window":{` + slidingWindow + `,"limit":%s,"period_ms":30000}`), "attempts", "3 to 50"},
-		"/actions/message/window/period_ms": {message(`"window":{` + slidingWindow + `,"limit":8,"period_ms":%s}`), "milliseconds", "5000 to 300000"},
-		"/actions/message/ban/for_ms":       {message(`"ban":{"for_ms":%s}`), "milliseconds", "10000 to 604800000"},
-		"/penalties/ladder/0/for_ms":        {`{"penalties":{"ladder":[{"after":3,"do":"mute","for_ms":%s}]}}`, "milliseconds", "10000 to 604800000"},
-		"/penalties/forgive_one_every_ms":   {`{"penalties":{"forgive_one_every_ms":%s}}`, "milliseconds", "60000 to 604800000"},
+		"/actions/message/min_interval_ms":    {message(`"min_interval_ms":%s`), "milliseconds", "1000 to 10000"},
+		"/actions/message/window/limit":       {message(`"window":{` + slidingWindow + `,"limit":%s,"period_ms":30000}`), "attempts", "3 to 50"},
+		"/actions/message/group/window/limit": {message(`"group":{"window":{` + slidingWindow + `,"limit":%s,"period_ms":30000}}`), "attempts", "3 to 10000"},
+		"/actions/message/window/period_ms":   {message(`"window":{` + slidingWindow + `,"limit":8,"period_ms":%s}`), "milliseconds", "5000 to 300000"},
+		"/actions/message/ban/for_ms":         {message(`"ban":{"for_ms":%s}`), "milliseconds", "10000 to 604800000"},
+		"/penalties/ladder/0/for_ms":          {`{"penalties":{"ladder":[{"after":3,"do":"mute","for_ms":%s}]}}`, "milliseconds", "10000 to 604800000"},
+		"/penalties/forgive_one_every_ms":     {`{"penalties":{"forgive_one_every_ms":%s}}`, "milliseconds", "60000 to 604800000"},
 	}
 }
 

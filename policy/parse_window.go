@@ -214,5 +214,7 @@ func (p *documentParser) group(i int32) (s Setting[GroupLimit]) {
 		p.add(at, "type", "window must be an object; for no limit of the whole group, group itself is null")
 		return s
 	}
+	defer func(before bool) { p.whole = before }(p.whole)
+	p.whole = true
 	return State(GroupLimit{p.window(at).Value})
 }

@@ -29,8 +29,7 @@ func (s *System) resolveScopes() {
 // other end than what can be counted, for more than a member may share a scope. What a scope leaves out, or switches off, is
 // no limit there, whatever groups may disable.
 func (s *System) resolveScope(scope Scope, name string, d *ActionDocument) Action {
-	wide := *s.bounds[name]
-	wide.WindowLimit.Max, wide.Capacity.Max = MaxLimit, min(wide.Capacity.Max, 1)*MaxLimit
+	wide := s.bounds[name].ofGroup()
 	wide.MayDisable = append([]string{SwitchInterval, SwitchWindow, SwitchAction}, wide.MayDisable...)
 	base := Action{Enabled: true, Mode: Hard, OnFailure: s.base.Actions[name].OnFailure}
 	if w := d.Window; w.Set && !w.Null { // where bounds forbid its algorithm, the same figures by one that they allow

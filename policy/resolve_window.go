@@ -23,9 +23,7 @@ func (r *resolver) window(name string, s Setting[Window], base Action, b *Action
 // group resolves the limit of a whole group. It takes the bounds of the window, but for how many it may let pass: a group
 // is larger than a member, so that has no other end than what can be counted.
 func (r *resolver) group(name string, s Setting[GroupLimit], base Action, b *ActionBounds) *Window {
-	w := s.Value.Window
-	wide := *b
-	wide.WindowLimit.Max, wide.Capacity.Max = MaxLimit, min(b.Capacity.Max, 1)*MaxLimit
+	w, wide := s.Value.Window, b.ofGroup()
 	switch {
 	case !s.Set:
 		return base.Group
@@ -39,6 +37,12 @@ func (r *resolver) group(name string, s Setting[GroupLimit], base Action, b *Act
 	}
 	r.forbid(name, "/group", nil, windowJSON(base.Group))
 	return base.Group
+}
+
+// ofGroup are the bounds of a limit of all members together, and of a scope.
+func (b ActionBounds) ofGroup() ActionBounds {
+	b.WindowLimit.Max, b.Capacity.Max = MaxLimit, min(b.Capacity.Max, 1)*MaxLimit
+	return b
 }
 
 // heldWindow clamps the numbers of a window at a path below the action.

@@ -129,7 +129,7 @@ func RoleText(role, lang string) string {
 }
 
 // Range is what bounds allow of a number of an action's document, by its key (limit, period_ms, capacity, refill_ms …).
-func (b Bounds) Range(action, key string) Range { return b.of(action, key) }
+func (b Bounds) Range(action, key string) Range { return b.of(action, key, false) }
 
 // SystemNotice is the text of a notice (NoticeTooSoon, NoticeTooMany) where nobody has written one, its placeholders not
 // filled in: what a field for an own text shows while it is empty.
