@@ -34,9 +34,9 @@ public final class Pacekeeper {
         return String.format("{s%02x}", crc.getValue() & 255);
     }
 
-    /** KEYS of the script, in its order. */
+    /** KEYS of the script, in its order. ~user, ~peer and ~ip stand in a group's place, their subject in the user's. */
     public static List<String> keysOf(String action, String group, String user) {
-        String head = "pk:" + shardTag(group);
+        String head = "pk:" + shardTag(group.startsWith("~") ? user : group);
         return List.of(
                 head + ":policy:" + action + "|" + group,
                 head + ":default:" + action,

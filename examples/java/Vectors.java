@@ -42,6 +42,7 @@ public final class Vectors {
             redis.call("ZADD", exempt.group(1), exempt.group(3), exempt.group(2));
         } else if (call.matches()) {
             redis.call("DEL", Pacekeeper.keysOf(call.group(2), call.group(3), call.group(4)).subList(2, 4));
+            redis.call("DEL", Pacekeeper.keysOf(call.group(2), call.group(3), "~group").subList(2, 3));
             calls.add(call);
         }
     }
@@ -53,7 +54,7 @@ public final class Vectors {
             Pacekeeper.Decision d = pace.check(c.group(2), c.group(3), c.group(4), roles, Long.parseLong(c.group(6)), Long.valueOf(c.group(7)));
             String got = String.join(",", List.of("" + d.code(), "" + d.waitMs(), "" + d.remaining(), "" + d.limit(),
                     "" + d.strikes(), "" + d.step(), "" + d.version()));
-            if (!got.equals(c.group(8)) || !Pacekeeper.shardTag(c.group(3)).equals(c.group(1))) {
+            if (!got.equals(c.group(8)) || !Pacekeeper.keysOf(c.group(2), c.group(3), c.group(4)).get(0).startsWith("pk:" + c.group(1) + ":")) {
                 failed++;
                 System.err.println("call " + c.group() + " got " + got);
             }

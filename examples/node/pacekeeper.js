@@ -11,9 +11,9 @@ export function shardTag(group) {
   return `{s${(crc32(Buffer.from(group)) & 255).toString(16).padStart(2, '0')}}`
 }
 
-/** KEYS of the script, in its order. */
+/** KEYS of the script, in its order. ~user, ~peer and ~ip stand in a group's place, their subject in the user's. */
 export function keysOf({ action, group, user }, prefix = 'pk') {
-  const head = `${prefix}:${shardTag(group)}`
+  const head = `${prefix}:${shardTag(group.startsWith('~') ? user : group)}`
   return [
     `${head}:policy:${action}|${group}`,
     `${head}:default:${action}`,

@@ -16,8 +16,8 @@ def shard_tag(group: str) -> str:
 
 
 def keys_of(action: str, group: str, user: str, prefix: str = "pk") -> list:
-    """KEYS of the script, in its order."""
-    head = f"{prefix}:{shard_tag(group)}"
+    """KEYS of the script, in its order. ~user, ~peer and ~ip stand in a group's place, their subject in the user's."""
+    head = f"{prefix}:{shard_tag(user if group.startswith('~') else group)}"
     return [
         f"{head}:policy:{action}|{group}",
         f"{head}:default:{action}",

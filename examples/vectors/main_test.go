@@ -32,7 +32,6 @@ func TestScriptAnswersTheVectors(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, rdb redis.UniversalClient) {
 		t.Helper()
 		v := compute()
-		keys := enforce.NewKeys("")
 		for _, p := range v.policies {
 			for field, value := range p.Fields {
 				raw, err := base64.StdEncoding.DecodeString(value)
@@ -47,9 +46,10 @@ func TestScriptAnswersTheVectors(t *testing.T) {
 		}
 		codes := map[int64]int{}
 		for i, c := range v.calls {
+			head := enforce.DefaultPrefix + ":" + c.Tag + ":"
 			reply, err := rdb.Eval(t.Context(), enforce.CheckScript(), []string{
-				keys.Policy(c.Action, c.Group), keys.Default(enforce.Shard(c.Group), c.Action),
-				keys.State(c.Action, c.Group, c.User), keys.Member(c.Group, c.User),
+				head + "policy:" + c.Action + "|" + c.Group, head + "default:" + c.Action,
+				head + "state:" + c.Action + "|" + c.Group + "|" + c.User, head + "member:" + c.Group + "|" + c.User,
 			}, c.User, strings.Join(c.Roles, ","), c.Cost, c.NowMS).Int64Slice()
 			if err != nil {
 				t.Fatal(err)

@@ -44,6 +44,44 @@ func (v *vectors) scenes() {
 	}
 }
 
+// groupScenes are groups that limit what all members do together, by a window and by a bucket.
+func (v *vectors) groupScenes() {
+	together := func(algorithm policy.Algorithm, limit, period int64, more ...func(*policy.Compiled)) policy.Compiled {
+		return base(append(more, func(p *policy.Compiled) {
+			p.MinIntervalMS, p.Limit, p.PeriodMS = 0, 3, 10_000
+			p.Group = policy.CompiledWindow{Algorithm: algorithm, Limit: limit, PeriodMS: period, Buckets: 1}
+		})...)
+	}
+	v.publish("message", "together", together(policy.SlidingWindow, 5, 10_000))
+	v.publish("message", "bucket", together(policy.TokenBucket, 4, 2000, func(p *policy.Compiled) { p.CountRefused = true }))
+	for _, group := range []string{"together", "bucket"} {
+		for i, user := range []string{"ann", "ann", "ann", "ann", "bob", "bob", "eve", "ann"} {
+			v.call("message", group, user, int64(i), 1)
+		}
+		v.call("message", group, "eve", 8, 1, "admin") // the exempt pass and are counted
+		v.call("message", group, "bob", 8, 0)
+		v.call("message", group, "bob", 9, 6)
+		for _, at := range []int64{2000, 2001, 9999, 10_000, 10_001, 10_008, 20_009} {
+			v.call("message", group, "bob", at, 1)
+		}
+	}
+}
+
+// scopeScenes are limits of the system: a scope stands in the group's place, and the subject names the shard.
+func (v *vectors) scopeScenes() {
+	narrow := base(func(p *policy.Compiled) {
+		p.MinIntervalMS, p.Limit, p.PeriodMS, p.Speech, p.Ladder = 1000, 2, 10_000, false, nil
+	})
+	subjects := []string{"ann", "用户", policy.PeerSubject("bob", "ann"), "203.0.113.7", "2001:db8::/64"}
+	for i, scope := range []policy.Scope{policy.ScopeUser, policy.ScopeUser, policy.ScopePeer, policy.ScopeIP, policy.ScopeIP} {
+		action := []string{"message", "comment"}[i%2]
+		v.publishScope(action, scope, narrow, subjects[i])
+		for _, at := range []int64{0, 999, 1000, 2000, 9999, 10_000} {
+			v.call(action, scope.Place(), subjects[i], at, 1)
+		}
+	}
+}
+
 // variety is a policy for each algorithm and switch.
 func variety() []policy.Compiled {
 	fast := func(p *policy.Compiled) { p.MinIntervalMS, p.Limit, p.PeriodMS = 0, 5, 10_000 }
