@@ -34,18 +34,28 @@ type answer struct {
 // answers maps the codes of errors to pages. What is not here went wrong on our side.
 func answers(code policy.Code) (answer, bool) {
 	a, ok := map[policy.Code]answer{
-		policy.CodeMalformed:       {http.StatusBadRequest, "refused"},
+		policy.CodeMalformed:       {http.StatusBadRequest, "refused_malformed"},
 		policy.CodeUnauthenticated: {http.StatusUnauthorized, "session_over"},
 		policy.CodeForbidden:       {http.StatusForbidden, "forbidden"},
 		policy.CodeNotFound:        {http.StatusNotFound, "not_found"},
-		policy.CodeConflict:        {http.StatusConflict, "refused"},
+		policy.CodeConflict:        {http.StatusConflict, "refused_conflict"},
 		policy.CodeArchived:        {http.StatusConflict, "archived_note"},
-		policy.CodeStale:           {http.StatusPreconditionFailed, "refused"},
-		policy.CodeInvalid:         {http.StatusUnprocessableEntity, "refused"},
+		policy.CodeStale:           {http.StatusPreconditionFailed, "refused_stale"},
+		policy.CodeInvalid:         {http.StatusUnprocessableEntity, "refused_invalid"},
 		policy.CodeUnavailable:     {http.StatusServiceUnavailable, "unavailable"},
 	}[code]
 	return a, ok
 }
+
+// worded is an error that says in the visitor's language what is wrong. Other errors speak English, and pages in other
+// languages say no more of them than their code.
+type worded struct {
+	error
+	text string
+}
+
+// Unwrap is the error of which it tells.
+func (w worded) Unwrap() error { return w.error }
 
 // hasCode reports whether err is an error of that code.
 func hasCode(err error, code policy.Code) bool {
@@ -67,6 +77,10 @@ func (u *UI) fail(err error, c echo.Context) {
 			if a.status == http.StatusServiceUnavailable {
 				c.Response().Header().Set("Retry-After", "2")
 			}
+			if told, ok := errors.AsType[worded](err); ok {
+				u.problem(c.Response(), r, a.status, "refused", told.text)
+				return
+			}
 			u.problem(c.Response(), r, a.status, a.key, known.Message)
 			return
 		}
@@ -83,6 +97,9 @@ func (u *UI) problem(w http.ResponseWriter, r *http.Request, status int, key str
 	view := problemView{base: u.base(r, "error_head"), SignIn: status == http.StatusUnauthorized}
 	if view.SignIn || status >= http.StatusInternalServerError {
 		view.Kept = view.kept(r)
+	}
+	if strings.HasPrefix(key, "refused_") && view.Lang == english && len(args) > 0 {
+		key = "refused" // and what the error says, which names the field
 	}
 	if key != "refused" && key != "failed" {
 		args = nil

@@ -23,7 +23,7 @@ func (u *UI) exportAudit(c echo.Context) error {
 	v.filters(c.QueryParams())
 	query, faults := v.auditQuery(v.Filter)
 	if len(faults) > 0 {
-		return policy.Errorf(policy.CodeMalformed, "%s", faults[0].Text)
+		return worded{policy.Errorf(policy.CodeMalformed, "the filters cannot be read"), faults[0].Text}
 	}
 	ctx := c.Request().Context()
 	export, err := u.cfg.Store.ExportAudit(ctx, query)

@@ -137,7 +137,7 @@ func (b base) boundFaults(fault *policy.Error, was values) []faultView {
 	for _, refused := range fault.Fields {
 		key := boundKeyAt(refused.Pointer, was)
 		if key == "" {
-			faults = append(faults, faultView{"", refused.Pointer + " " + refused.Detail})
+			faults = append(faults, faultView{"", b.refusal(refused)})
 			continue
 		}
 		faults = append(faults, faultView{key, b.Say("bound_outside", b.boundName(key))})

@@ -175,16 +175,38 @@ func (u *UI) showFaults(c echo.Context, record store.PolicyRecord, d draft) erro
 func (b base) policyFaults(fault *policy.Error) []faultView {
 	faults := make([]faultView, 0, len(fault.Fields))
 	for _, refused := range fault.Fields {
-		text, id := refused.Detail, fieldOf(refused.Pointer)
-		switch id {
-		case keyZone:
+		text, id := b.refusal(refused), fieldOf(refused.Pointer)
+		if id == keyZone {
 			text = b.Say("zone_unknown")
-		case "":
-			text = refused.Pointer + " " + refused.Detail
 		}
 		faults = append(faults, faultView{id, text})
 	}
 	return faults
+}
+
+// refusal says what the policy refuses: in English its own words, which name what is known instead; in other languages the
+// setting and what kind of fault it is.
+func (b base) refusal(f policy.FieldError) string {
+	key := fieldOf(f.Pointer)
+	if strings.HasPrefix(f.Pointer, "/exempt_roles/") {
+		key = keyRoles
+	}
+	switch {
+	case b.Lang == english && key == "":
+		return f.Pointer + " " + f.Detail
+	case b.Lang == english:
+		return f.Detail
+	}
+	name := f.Pointer
+	if key != "" && !strings.HasPrefix(key, "rung-") {
+		name = b.settingName(key)
+	}
+	for _, kind := range []string{"unknown", "range"} {
+		if f.Code == kind {
+			return b.Say("fault_"+kind, name)
+		}
+	}
+	return b.Say("fault_other", name)
 }
 
 // fieldOf is the id of the input that a pointer of a document speaks of; "" for none.

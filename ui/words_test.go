@@ -11,7 +11,7 @@ import (
 )
 
 // made are the keys that code puts together, by what they begin or end with.
-var made = regexp.MustCompile(`^(action|about|align|algo|mode|failure|do|traffic|name|notice_(en|zh)|unit|cause|kind|lane|reason|off|by|bound|bounds|defaults|token_role|channel|filter)_|_(one|many)$`)
+var made = regexp.MustCompile(`^(action|about|align|algo|mode|failure|do|traffic|name|notice_(en|zh)|unit|cause|kind|lane|reason|off|by|bound|bounds|defaults|token_role|channel|filter|fault)_|_(one|many)$`)
 
 func TestEveryTextIsThereAndUsed(t *testing.T) {
 	t.Parallel()
