@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pacekeeper/pacekeeper/policy"
 	"github.com/pacekeeper/pacekeeper/store"
 )
 
@@ -68,6 +69,26 @@ func TestC30_AConflictOfDefaultsLosesNothing(t *testing.T) {
 		_, text := f.defaultsNow()
 		if !strings.Contains(text, `"min_interval_ms":4000`) || !strings.Contains(text, `"limit":5`) || !strings.Contains(text, `"limit":7`) {
 			t.Errorf("after the second save: %s", text)
+		}
+	})
+}
+
+// TestThePageOfDefaultsKeepsScopes: the form does not show what files and the API state of the system's scopes.
+func TestThePageOfDefaultsKeepsScopes(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		const scopes = `"scopes":{"ip":{"like":{"window":{"algorithm":"fixed_window","limit":60,"period_ms":60000,"align":"first","count_refused":false}}}}`
+		stated, err := policy.ParseDefaults([]byte("{" + scopes + "}"))
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if _, _, err := f.store.UpdateDefaults(f.t.Context(), system, store.Anything(), stated); err != nil {
+			f.t.Fatal(err)
+		}
+		v := f.signedIn(f.operator)
+		v.post("/ops/defaults", v.edited("/ops/defaults", "message-gap", "3", "reason", "slower")).want(http.StatusSeeOther)
+		if version, text := f.defaultsNow(); version != 2 || !strings.Contains(text, scopes) || !strings.Contains(text, `"min_interval_ms":3000`) {
+			f.t.Errorf("version %d says %s", version, text)
 		}
 	})
 }
