@@ -194,7 +194,7 @@ func shardOf(req Request) uint8 {
 
 // decodeReply reads the script's seven integers, or the packed form of them.
 func decodeReply(cmd *redis.Cmd) (policy.Decision, error) {
-	if err := cmd.Err(); err != nil {
+	if err := cmd.Err(); err != nil && cmd.Val() == nil { // a pipeline that breaks puts its error on what was answered, too
 		return policy.Decision{}, err //nolint:wrapcheck // Redis's own, told as it is
 	}
 	return decodeDecision(cmd.Val())

@@ -116,8 +116,8 @@ func flagText(on bool) string {
 
 // decodeTogether reads the reply of check_all.lua into the calls.
 func decodeTogether(cmd *redis.Cmd, calls []*asked) error {
-	reply, err := cmd.Slice()
-	if err != nil {
+	reply, ok := cmd.Val().([]any) // a pipeline that breaks puts its error on what was answered, too
+	if err := cmd.Err(); !ok && err != nil {
 		if redis.HasErrorPrefix(err, "CROSSSLOT") || redis.HasErrorPrefix(err, "ERR") && strings.Contains(err.Error(), "same slot") {
 			return errApart
 		}
@@ -135,9 +135,11 @@ func decodeTogether(cmd *redis.Cmd, calls []*asked) error {
 		case howDamaged:
 			call.err = errDamagedScope
 		case howPeeked, howCharged:
-			if call.decision, err = decodeDecision(reply[2*i+1]); err != nil {
+			decision, err := decodeDecision(reply[2*i+1])
+			if err != nil {
 				return err
 			}
+			call.decision = decision
 		}
 	}
 	return nil
