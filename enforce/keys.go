@@ -66,6 +66,11 @@ func (k Keys) ScopeState(action string, scope policy.Scope, subject string) stri
 	return k.grouped("state:"+action+"|"+scope.Place()+"|", subject)
 }
 
+// scopeMember stands in the place of a member's record; scopes have no strikes, so nothing writes it.
+func (k Keys) scopeMember(scope policy.Scope, subject string) string {
+	return k.grouped("member:"+scope.Place()+"|", subject)
+}
+
 // Exempt is the sorted set of a group's named exemptions: user → expiry ms, inf = none.
 func (k Keys) Exempt(group string) string { return k.grouped("exempt:", group) }
 

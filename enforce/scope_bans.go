@@ -46,7 +46,7 @@ func (p *Publisher) ScopeBans(ctx context.Context, subjects map[policy.Scope]str
 func (p *Publisher) LiftScopeBan(ctx context.Context, b policy.ScopeBan) (lifted bool, err error) {
 	shard := Shard(b.Subject)
 	keys := []string{
-		p.keys.ScopeState(b.Action, b.Scope, b.Subject), p.keys.grouped("member:"+b.Scope.Place()+"|", b.Subject),
+		p.keys.ScopeState(b.Action, b.Scope, b.Subject), p.keys.scopeMember(b.Scope, b.Subject),
 		p.keys.ScopePolicy(shard, b.Action, b.Scope), p.keys.Default(shard, b.Action),
 	}
 	start, err := p.scripts.ban.Run(ctx, p.rdb, keys, "lift", itoa(b.StartMS)).Int64()

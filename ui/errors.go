@@ -77,11 +77,11 @@ func (u *UI) fail(err error, c echo.Context) {
 			if a.status == http.StatusServiceUnavailable {
 				c.Response().Header().Set("Retry-After", "2")
 			}
+			key, text := a.key, known.Message
 			if told, ok := errors.AsType[worded](err); ok {
-				u.problem(c.Response(), r, a.status, "refused", told.text)
-				return
+				key, text = "refused", told.text
 			}
-			u.problem(c.Response(), r, a.status, a.key, known.Message)
+			u.problem(c.Response(), r, a.status, key, text)
 			return
 		}
 	case errors.As(err, &routed) && routed.Code < http.StatusInternalServerError:
